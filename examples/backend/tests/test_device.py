@@ -6,6 +6,7 @@ import copy
 import io
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
@@ -128,9 +129,33 @@ def test_overlaps_in_the_fallback() -> None:
             one.expand(3).cos_()
         with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input"):
             mask[1:].copy_(mask[:-1])
+        places = torch.tensor([0, 1, 1], device=device)
+        with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input"):
+            places.index_put_((places,), torch.arange(3, device=device))
+        with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input"):
+            torch.cat([places[:2], places[:1]], out=places)
+        assert places.index_put_((places.clone(),), places.clone()).tolist() == [0, 1, 1]
         halves = torch.tensor([0.0, 1.0, 2.0, 3.0], device=device)
         torch.sign(halves[:2], out=halves[2:])
         assert halves.tolist() == [0, 1, 0, 1]
+
+
+def test_default_kernels() -> None:
+    """The CPU computes what PyTorch's default kernels do otherwise: warnings and strides are equal."""
+    images = torch.arange(64.0).reshape(2, 4, 2, 4).to(memory_format=torch.channels_last)
+    mask = torch.tensor([1, 0], dtype=torch.uint8)
+    results = []
+    for device in ("cpu", "acme"):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            picked = images.to(device)[mask.to(device)]
+        count = len([warning for warning in warned if "uint8" in str(warning.message)])
+        mode = (torch.empty(0, device=device), torch.empty(0, dtype=torch.int64, device=device))
+        torch.mode(images.to(device), 0, out=mode)
+        normed = torch.nn.GroupNorm(2, 4, device=device)(images.to(device))
+        results.append((count, picked.tolist(), mode[0].tolist(), mode[1].tolist(), normed.stride()))
+        torch.testing.assert_close(normed.cpu(), torch.nn.GroupNorm(2, 4)(images.contiguous()))
+    assert results[0] == results[1]
 
 
 def test_memory_statistics() -> None:

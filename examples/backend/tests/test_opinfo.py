@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from skips import NO_OUT, SKIPS, TOLERANCES
+from skips import SKIPS, TOLERANCES
 from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 pytest.importorskip("expecttest", reason="PyTorch's tests need expecttest")
@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     pairs = [
         (name, dtype)
         for name, op in OPERATORS.items()
-        if has_form(name, op)
+        if has_form(op)
         for dtype in sorted(op.dtypes if words == "all" else _chosen(op, words.split(",")), key=str)
     ]
     metafunc.parametrize(("name", "dtype"), pairs, ids=[f"{name}-{str(dtype)[6:]}" for name, dtype in pairs])
@@ -64,10 +64,10 @@ def _chosen(op: OpInfo, words: list[str]) -> set[torch.dtype]:
 
 
 #: Which operators have a form, by the name of its test.
-FORMS: dict[str, Callable[[str, OpInfo], bool]] = {
-    "test_operator": lambda name, op: True,
-    "test_in_place": lambda name, op: op.inplace_variant is not None,
-    "test_out": lambda name, op: op.supports_out and name not in NO_OUT,
+FORMS: dict[str, Callable[[OpInfo], bool]] = {
+    "test_operator": lambda op: True,
+    "test_in_place": lambda op: op.inplace_variant is not None,
+    "test_out": lambda op: op.supports_out,
 }
 
 

@@ -39,8 +39,9 @@ _SAID: Final = (
     (UNDECLARED, r"from the '(Sparse|SparseCsr|Quantized|NestedTensor)acme' backend"),
     (MISSING, r"^NotImplementedError: Could not run '[\w:.]+' with arguments from the 'acme' backend"),
     (MISSING, r"^NotImplementedError: `[\w:.]+` does not run on acme"),
+    (MISSING, r"^NotImplementedError: \"\w+\" not implemented for '\w+'"),
     (MEMORY, r"^OutOfMemoryError: acme:\d+ is out of memory"),
-    (LIMIT, r"only supports CPU, CUDA and XPU device type|is only implemented on CPU tensors"),
+    (LIMIT, r"is only implemented on CPU tensors"),
     # A build of PyTorch for the CPU lacks what moves tensors between several devices.
     (LIMIT, r"^AttributeError: module 'torch._C' has no attribute '_broadcast_coalesced'"),
 )
@@ -85,6 +86,7 @@ class Compared(NamedTuple):
     tests: int
     left_out: int
     equal: int
+    both_fail: int
     differences: list[Difference]
 
 
@@ -156,7 +158,7 @@ def _run_process(path: Path, device: str, journal: Path, limits: Limits) -> bool
         "OMP_NUM_THREADS": "1",
     }
     options = ["-q", "-p", "upstream_worker", "-p", "no:cacheprovider", "-p", "no:xdist", "--noconftest"]
-    options += ["-c", os.devnull, f"--rootdir={path.parent}", "--tb=short", str(path)]
+    options += ["-c", os.devnull, f"--rootdir={path.parent}", "--tb=native", str(path)]
     work = (journal.parent / "work").resolve()
     work.mkdir(exist_ok=True)
     with journal.with_suffix(".log").open("ab") as log:
@@ -231,7 +233,7 @@ def _side(journal: Path) -> Side:
 def compare(file: str, mine: Side, cpu: Side) -> Compared:
     """How the tests of a file end on the device, beside how they end on the CPU."""
     differences = []
-    left_out = equal = 0
+    left_out = equal = both_fail = 0
     if mine.fault:
         differences.append(_difference(file, "", Outcome("crash", mine.fault), Outcome("crash", cpu.fault)))
     for test, outcome in sorted(mine.outcomes.items()):
@@ -239,11 +241,19 @@ def compare(file: str, mine: Side, cpu: Side) -> Compared:
         on_cpu = cpu.outcomes.get(test, Outcome("passed"))
         if outcome.outcome == "skipped":
             left_out += 1
-        elif outcome.outcome == "passed" or outcome.outcome == on_cpu.outcome == "xfailed":
+        elif outcome.outcome == "passed":
             equal += 1
+        elif outcome.outcome in {"failed", "xfailed"} and _without_device(outcome) == _without_device(on_cpu):
+            equal += 1
+            both_fail += outcome.outcome == "failed"  # Those that PyTorch expects to fail are not counted.
         else:
             differences.append(_difference(file, test, outcome, on_cpu))
-    return Compared(file, len(mine.tests), left_out, equal, differences)
+    return Compared(file, len(mine.tests), left_out, equal, both_fail, differences)
+
+
+def _without_device(outcome: Outcome) -> Outcome:
+    """What a test would say on the CPU, if it failed there with the same error."""
+    return outcome._replace(said=re.sub(r"(acme|privateuse1)(:\d+)?", "cpu", outcome.said.lower()))
 
 
 def _difference(file: str, test: str, outcome: Outcome, on_cpu: Outcome) -> Difference:
@@ -263,15 +273,18 @@ def _difference(file: str, test: str, outcome: Outcome, on_cpu: Outcome) -> Diff
 
 
 def _totals(rows: Iterable[Compared]) -> list[tuple[str, ...]]:
-    """The table: for each file how many tests it has, run on the device, and are equal, and the others by reasons."""
-    table = [("file", "tests", "run", "equal", "share", *REASONS)]
+    """The table: for each file how many tests it has, run on the device, and are equal, and the others by reasons.
+
+    Equal tests pass on the device, or fail on both with the same error. The second share is of those that PyTorch
+    lets pass on a device like this.
+    """
+    table = [("file", "tests", "run", "equal", "both fail", "share", "but for limits", *REASONS)]
     for row in rows:
         run = row.tests - row.left_out
         counts = Counter(difference.reason for difference in row.differences)
-        share = f"{row.equal / run:.1%}" if run else ""
-        table.append(
-            (row.file, *map(str, (row.tests, run, row.equal)), share, *[str(counts[name]) for name in REASONS])
-        )
+        shares = [f"{row.equal / count:.1%}" if count else "" for count in (run, run - counts[LIMIT])]
+        numbers = map(str, (row.tests, run, row.equal, row.both_fail))
+        table.append((row.file, *numbers, *shares, *[str(counts[name]) for name in REASONS]))
     return table
 
 

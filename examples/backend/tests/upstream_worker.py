@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.testing._internal import common_cuda, common_methods_invocations, common_mkldnn, common_nn
+from torch.testing._internal import common_cuda, common_methods_invocations, common_mkldnn, common_nn, common_utils
 from torch.testing._internal.common_device_type import DeviceTypeTestBase
 
 # Names that tests of 2.6 import, and that PyTorch has dropped since, with what stands for them now.
@@ -63,6 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         begun.discard(line.get("again"))
     _write(found=chosen)
     items[:] = [found[test] for test in chosen if test not in begun]
+    gc.freeze()  # Thousands of tests take long to look through, and are never garbage.
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
@@ -74,6 +75,8 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Write that a test begins."""
     _write(begins=name(item))
+    # PyTorch reads the sources of the whole stack to find it, which takes longer than most tests.
+    common_utils.extract_test_fn = lambda: getattr(item.cls, item.name)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -90,8 +93,8 @@ def pytest_runtest_makereport(
 
 
 def pytest_runtest_logfinish() -> None:
-    """Free the tensors that the traceback of a test keeps, and large memory, whose protection takes long."""
+    """Free the tensors that the traceback of a test keeps, and large memory."""
     sys.last_type = sys.last_value = sys.last_traceback = None
-    if torch.accelerator.is_available() and torch.accelerator.memory_reserved() > 1 << 26:
+    if torch.accelerator.is_available() and torch.accelerator.memory_reserved() > 1 << 28:
         gc.collect()
         torch.accelerator.empty_cache()

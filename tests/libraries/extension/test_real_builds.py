@@ -217,8 +217,9 @@ def test_new_backend_is_green(tmp_path: Path) -> None:
     options = ("--pytorch-tests=pytorch/test", "--seconds=20", "-n", "0")
     run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, PYTHONPATH=str(tmp_path), status=1)
     table, *faults = (tmp_path / "build" / "upstream.txt").read_text().splitlines()[1:]
-    # Eleven tests, of which ten run on the device, and four are equal; of these, one passes only where no other ran.
-    assert " ".join(table.split()) == "test_few 11 10 4 40.0% 0 1 1 1 1 2"
+    # Twelve tests, of which eleven run on the device, and five are equal; of these, one passes only where no other ran,
+    # and one fails on both.
+    assert " ".join(table.split()) == "test_few 12 11 5 1 45.5% 50.0% 0 1 1 1 1 2"
     assert [fault.partition(",")[0] for fault in faults] == [
         "test_few::TestFew::test_crash: crash",
         "test_few::TestFew::test_wrong: failed",
@@ -250,6 +251,9 @@ class TestFew(TestCase):
 
     def test_large(self, device):
         torch.empty(6 << 30, device=device, dtype=torch.uint8)
+
+    def test_map(self, device):
+        torch.ones(2, device=device).map_(torch.ones(2, device=device), lambda mine, other: mine + other)
 
     @onlyCPU
     def test_of_the_cpu(self, device):

@@ -17,9 +17,11 @@ using c10::CachingDeviceAllocator::DeviceStats;
 
 // Allocations begin at multiples of this, as those of CUDA devices do.
 constexpr size_t ALIGNMENT = 512;
-constexpr size_t PAGE_SIZE = 4096;
 
-// Whether the memory of the devices is protected while no kernel runs, which costs as much as there is memory in use.
+// The host's pages: large ones, where it has them, because protecting memory costs as much as it has pages.
+constexpr size_t PAGE_SIZE = size_t{2} << 20;
+
+// Whether the memory of the devices is protected while no kernel runs.
 bool is_protected() {
   static const bool is_asked = std::getenv("PROTECT_DEVICE_MEMORY") != nullptr;
   return is_asked;
@@ -39,9 +41,13 @@ class Arena {
  public:
   Arena() {
     const int access = is_protected() ? PROT_NONE : PROT_READ | PROT_WRITE;
-    void* address = mmap(nullptr, MEMORY_SIZE, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const address = mmap(nullptr, MEMORY_SIZE + PAGE_SIZE, access, flags, -1, 0);
     TORCH_CHECK(address != MAP_FAILED, "acme cannot reserve ", MEMORY_SIZE, " bytes of addresses");
-    begin_ = static_cast<char*>(address);
+    begin_ = reinterpret_cast<char*>(round_up(reinterpret_cast<size_t>(address), PAGE_SIZE));
+#ifdef MADV_HUGEPAGE
+    madvise(begin_, MEMORY_SIZE, MADV_HUGEPAGE);
+#endif
     free_[0] = MEMORY_SIZE;
   }
 
@@ -49,8 +55,18 @@ class Arena {
     return address >= begin_ && address < begin_ + MEMORY_SIZE;
   }
 
-  void protect(bool accessible) const {
-    TORCH_INTERNAL_ASSERT(mprotect(begin_, MEMORY_SIZE, accessible ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
+  // Lets the host touch what is in use, and what is allocated before it is closed again.
+  void open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_open_ = true;
+    extend_open(used_end());
+  }
+
+  void close() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    TORCH_INTERNAL_ASSERT(open_ == 0 || mprotect(begin_, open_, PROT_NONE) == 0);
+    is_open_ = false;
+    open_ = 0;
   }
 
   // The first free block that is large enough.
@@ -74,6 +90,9 @@ class Arena {
       free_[offset + rounded] = length - rounded;
     }
     used_[offset] = Block{size, rounded};
+    if (is_open_) {
+      extend_open(offset + rounded);
+    }
     record_allocation(size, rounded);
     reserve(std::max(reserved_, offset + rounded));
     report(begin_ + offset, static_cast<int64_t>(rounded), device);
@@ -95,7 +114,7 @@ class Arena {
   // Gives the pages after the last block back to the host.
   void empty_cache() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const size_t end = used_.empty() ? 0 : round_up(used_.rbegin()->first + used_.rbegin()->second.length, PAGE_SIZE);
+    const size_t end = round_up(used_end(), PAGE_SIZE);
     if (end < reserved_) {
       madvise(begin_ + end, MEMORY_SIZE - end, MADV_DONTNEED);
       reserve(end);
@@ -122,6 +141,19 @@ class Arena {
     size_t size;
     size_t length;
   };
+
+  // Where the last block that is in use ends.
+  size_t used_end() const {
+    return used_.empty() ? 0 : used_.rbegin()->first + used_.rbegin()->second.length;
+  }
+
+  void extend_open(size_t end) {
+    if (end > open_) {
+      end = round_up(end, PAGE_SIZE);
+      TORCH_INTERNAL_ASSERT(mprotect(begin_ + open_, end - open_, PROT_READ | PROT_WRITE) == 0);
+      open_ = end;
+    }
+  }
 
   // Adds a free block, merged with the free blocks before and after it.
   void add_free_block(size_t offset, size_t length) {
@@ -176,6 +208,8 @@ class Arena {
   std::map<size_t, size_t> free_;  // length by offset
   std::map<size_t, Block> used_;   // by offset
   size_t reserved_ = 0;
+  bool is_open_ = false;
+  size_t open_ = 0;  // how much of it, from its beginning
   DeviceStats stats_;
 };
 
@@ -316,7 +350,7 @@ MemoryAccess::MemoryAccess() {
   const std::lock_guard<std::mutex> lock(access_mutex);
   if (access_count++ == 0) {
     for (auto& arena : arenas()) {
-      arena.protect(true);
+      arena.open();
     }
   }
 }
@@ -328,7 +362,7 @@ MemoryAccess::~MemoryAccess() {
   const std::lock_guard<std::mutex> lock(access_mutex);
   if (--access_count == 0) {
     for (auto& arena : arenas()) {
-      arena.protect(false);
+      arena.close();
     }
   }
 }

@@ -42,15 +42,12 @@ def calls_fallback(file: SectionFile) -> bool:
     )
 
 
-def fallback_headers(file: SectionFile, rules: Rules) -> list[str]:
+def fallback_headers(file: SectionFile) -> list[str]:
     """Headers that the fallback of a file needs, and the operators that it refuses."""
-    options = file.backend.options
+    if calls_fallback(file):
+        return [_PYTORCH_HEADER, _OWN_HEADER]
     has_refused = any(entry.options.implementation is Implementation.refused for entry in file.section.entries)
-    is_extended = options.fallback_warns or bool(
-        options.fallback_generator or _stand_ins(file, rules) or _undeclared_writes(file, rules)
-    )
-    headers = [_PYTORCH_HEADER] if calls_fallback(file) else []
-    return [*headers, _OWN_HEADER] if has_refused or (headers and is_extended) else headers
+    return [_OWN_HEADER] if has_refused else []
 
 
 def fallback_function(file: SectionFile, rules: Rules) -> str:
@@ -69,6 +66,8 @@ def fallback_function(file: SectionFile, rules: Rules) -> str:
         lines.append(f"::opwright::warn_of_fallback(op, {string_literal(place)});")
     if options.fallback_generator:
         lines.append(f"::opwright::replace_generators(op, stack, &::{options.fallback_generator});")
+    if key == device:
+        lines.append("::opwright::refuse_overlap_with_lists(op, stack);")
     called = "::opwright::cpu_operator(op, stack)" if _stand_ins(file, rules) else "op"
     call = f"at::native::cpu_fallback({called}, stack, /*error_on_views=*/{refuses}{own_key});"
     writes = _undeclared_writes(file, rules)

@@ -187,7 +187,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
     headers = [*options.includes]
     if options.guard is not None:
         headers.append(options.guard.header)
-    headers += fallback_headers(file, job.rules)
+    headers += fallback_headers(file)
     if has_policies(file):
         headers.append(AUTOCAST_HEADER)
     additions = section_additions(job, file).by_function.values()

@@ -1,6 +1,7 @@
 // What the fallback of a backend needs besides PyTorch's function for it.
 #pragma once
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -102,6 +103,28 @@ void with_undeclared_writes(
   function();
   for (const auto& [tensor, copy] : copies) {
     tensor.copy_(copy);
+  }
+}
+
+// Refuses to write a tensor that shares memory with one in a list, as PyTorch's kernels do. Its fallback copies lists
+// apart from the other arguments, so that the CPU would not see it.
+inline void refuse_overlap_with_lists(const c10::OperatorHandle& op, const torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  const auto values = torch::jit::last(*stack, arguments.size());
+  for (size_t index = 0; index < arguments.size(); ++index) {
+    const auto* const alias = arguments[index].alias_info();
+    if (alias == nullptr || !alias->isWrite() || !values[index].isTensor()) {
+      continue;
+    }
+    for (const auto& value : values) {
+      if (value.isTensorList() || value.isOptionalTensorList()) {
+        for (const c10::IValue& item : value.toListRef()) {
+          if (item.isTensor() && item.toTensor().defined()) {
+            at::assert_no_overlap(values[index].toTensor(), item.toTensor());
+          }
+        }
+      }
+    }
   }
 }
 
