@@ -190,8 +190,8 @@ def _tags_for(file: SourceFile, inputs: Inputs) -> SourceFile:
 def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
     """Operators of a dump."""
     document = parse_dump(file)
-    rules = Rules(parse_version(str(document.get("torch"))))
     files = {dumped.dialect: SourceFile(dumped.path, dumped.yaml) for dumped in dumped_files(document, file)}
+    rules = Rules(parse_version(str(document.get("torch"))))
     if LIBRARY.name in files:
         # What a dump says of paths holds elsewhere, if at all: schemas alone are compared.
         context = LoadContext(sink, rules, inputs, read_file=_no_entries, allowed_paths=(os.sep,))
