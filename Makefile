@@ -27,19 +27,25 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Tests start in the order of tests/conftest.py.
 PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
+# Targets share the environment. How much runs at once, JOBS says.
+.NOTPARALLEL:
 .PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
-$(TOOL): pyproject.toml
-	@test -n "$(PYTHON)" || { echo "error: no Python 3.10 or newer was found; name one with PYTHON=..." >&2; exit 1; }
-	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+$(TOOL): pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable .
 	@touch $@
 
-# What the checks need besides: the test tools, and torch, whose generator is the reference.
-$(REFERENCE): $(TOOL)
-	$(PIP) $(SMALL_WHEELS_FLAG) --editable '.[test]' torch==$(RELEASE)
-	@touch $@
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.10 or newer was found; name one with PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+# What the checks need besides: the test tools, and torch, whose generator is the reference. pip compiles all modules,
+# one after the other; here those that many processes import are, at the same time.
+$(REFERENCE): pyproject.toml | $(VENV)/bin/python
+	$(PIP) $(SMALL_WHEELS_FLAG) --no-compile --editable '.[test]' torch==$(RELEASE)
+	@$(VENV)/bin/python -m compileall -qq -j $(JOBS) -x '/(_inductor|networkx|pip|sympy|testing|tests)/' $(VENV)/lib || true
+	@touch $(TOOL) $@
 
 # What `make help` prints.
 #: Every day:

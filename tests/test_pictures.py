@@ -25,6 +25,7 @@ def shown(name: str) -> list[str]:
     return [line for _, line in sorted(lines.items())]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("terminal", TERMINALS, ids=lambda terminal: terminal.name)
 def test_terminals_are_current(terminal: Terminal, tmp_path: Path) -> None:
     """The program prints what the picture shows; `python -m docs.pictures` draws it anew. Releases are left out."""

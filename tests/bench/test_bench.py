@@ -87,6 +87,7 @@ def test_edits_of_each_program_are_measured() -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scenario", edited_scenarios(), ids=lambda scenario: scenario.name)
 def test_edits_change_outputs(tmp_path: Path, scenario: Scenario) -> None:
     """Each edit of the real inputs changes some files that the measured program writes, and not most of them."""

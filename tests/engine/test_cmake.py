@@ -14,6 +14,7 @@ from tests.engine.project import Project, files_of
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cmake"
 GENERATORS = {"Ninja": "ninja", "Unix Makefiles": "make"}
+EACH_GENERATOR = ("Ninja", pytest.param("Unix Makefiles", marks=pytest.mark.thorough))
 
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="there is no CMake here")
 
@@ -34,7 +35,7 @@ def configure(folder: Path, project: Project, *words: object) -> list[str]:
     return ["cmake", "-S", str(EXAMPLE), "-B", str(folder), *map(str, words), *defined]
 
 
-@pytest.fixture(params=GENERATORS)
+@pytest.fixture(params=EACH_GENERATOR)
 def build(request: pytest.FixtureRequest, project: Project, tmp_path: Path) -> Path:
     """A configured build of the example over a small project."""
     generator: str = request.param

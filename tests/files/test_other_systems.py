@@ -47,7 +47,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    "system", [pytest.param(system, marks=pytest.mark.thorough if system == "macos" else ()) for system in SYSTEMS]
+)
 def test_runs_write_the_bytes_of_linux(system: str, tmp_path: Path) -> None:
     """A first run, one without changes, one after an edit and one that drops a file do what they do here."""
     library = tmp_path / "acme.yaml"

@@ -53,8 +53,11 @@ def loaded_operators(
     (header,) = generated.glob("include/*/kernels.h")
     name = header.parent.name
     compiler = Compiler(program, folders.mktemp(f"{name}_build"), [generated / "include", INCLUDE])
-    sources = sorted((generated / "src" / name).glob("*.cpp"))
-    torch.ops.load_library(compiler.library(name, [*sources, kernels]))
+    # One file with all: to read PyTorch's headers is most of the compiler's work.
+    sources = [*sorted((generated / "src" / name).glob("*.cpp")), kernels]
+    together = compiler.folder / f"{name}.cpp"
+    together.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
+    torch.ops.load_library(compiler.library(name, [together]))
     sys.path.insert(0, str(generated / "python"))
     importlib.import_module(f"{name}._ops")
     operators: ModuleType = getattr(torch.ops, name)

@@ -26,11 +26,13 @@ def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
     assert Page(DOCS / f"{name}.md", tmp_path).run() > 0
 
 
+@pytest.mark.thorough
 def test_the_page_on_coverage_can_be_followed(tmp_path: Path) -> None:
     """The reports that the page shows are those that the commands print."""
     assert Page(DOCS / "coverage.md", tmp_path).run() > 0
 
 
+@pytest.mark.thorough
 def test_the_page_on_imports_can_be_followed(tmp_path: Path) -> None:
     """The library files that the page shows are those that the commands write."""
     assert Page(DOCS / "from-existing.md", tmp_path).run() > 0

@@ -59,7 +59,7 @@ print("STATUSES", *statuses)
 #: Runs that start a Python each, with the exit status and a text that shows that this Python did its work.
 RUNS: list[tuple[Sequence[str], int, str]] = [
     (("upgraders", "--out", "out"), 0, ""),
-    (("diff", "--output", "INPUTS", "INPUTS", "--only", "headers"), 0, ""),
+    (("diff", "--output", "INPUTS", "INPUTS", "--only", "declarations_yaml"), 0, ""),
     (("import", "--module", "no_such_module", "--out", "imported.yaml"), 1, "No module named 'no_such_module'"),
     (("import", "--outputs-from", "no_such_module", "ops.cpp", "--out", "o.yaml"), 1, "named 'no_such_module'"),
     (("coverage", "--backend", "b.yaml", "--runtime", "no_such_module"), 1, "No module named 'no_such_module'"),

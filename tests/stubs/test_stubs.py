@@ -86,6 +86,7 @@ def test_mypy_finds_nothing_in_the_stubs(installed: Site, modules: list[Path]) -
     assert mypy_errors(installed, *modules) == {file.name: {} for file in modules}
 
 
+@pytest.mark.thorough
 def test_pyright_finds_nothing_in_the_stubs(installed: Site, modules: list[Path]) -> None:
     """And pyright, to which the 3,000 overloads of `aten` are many seconds, and like those of the library."""
     *files, aten = modules

@@ -52,6 +52,7 @@ def test_an_odd_entry_has_the_same_files(title: str, odd_verdicts: dict[str, Ver
     assert not outcome.different, outcome.first_difference
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["kind"])
 def test_what_opwright_refuses_on_purpose(case: dict[str, str], refused_verdicts: dict[str, Verdict]) -> None:
     """The programs of the reference that the case names take it, and ours refuse it with the code of its kind."""

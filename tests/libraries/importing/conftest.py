@@ -6,6 +6,10 @@ from types import ModuleType
 
 import pytest
 
+from tests.torch_process import _quick_answers, torch_process
+
+__all__ = ["_quick_answers", "torch", "torch_process"]
+
 
 @pytest.fixture(scope="session")
 def torch() -> ModuleType:

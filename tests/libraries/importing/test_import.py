@@ -68,11 +68,16 @@ def test_generated_registrations_are_equal(library: Path, capsys: pytest.Capture
         ("if: defined(WITH_MORE)\n", "if: defined(WITHOUT)\n", "lost: `acme::fill`: its condition: "),
         ("last() -> int[]", "least() -> int[]", "added: `acme_more::least`: it is not in the sources"),
     ]
-    for old, new, told in changed:
-        Path("acme.yaml").write_text(EXPECTED.replace(old, new))
+    # A comparison asks a process with PyTorch, so all changes but that of another operator's `fill` share one.
+    for together in (changed[:3] + changed[4:], changed[3:4]):
+        text = EXPECTED
+        for old, new, _ in together:
+            assert old in text
+            text = text.replace(old, new)
+        Path("acme.yaml").write_text(text)
         assert imported(*words) == 1
-        assert told in capsys.readouterr().out
-    assert Path("acme.yaml").read_text() != EXPECTED
+        printed = capsys.readouterr().out
+        assert [told for _, _, told in together if told not in printed] == []
 
 
 def test_stable_library(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

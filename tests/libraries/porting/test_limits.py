@@ -50,7 +50,7 @@ def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
 def test_errors_of_a_long_source_are_placed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To find the lines of the source for many errors takes no time for each pair of an error and a line."""
     (tmp_path / "a.cpp").write_text(
-        "#include <torch/all.h>\n" + "int at::Tensor(a, b, c); at::Tensor f(int);\n" * 20_000
+        "#include <torch/all.h>\n" + "int at::Tensor(a, b, c); at::Tensor f(int);\n" * 10_000
     )
     request = PortRequest((str(tmp_path),), "", "", (2, 10), "[]")
     ported = port_sources(request)
@@ -59,8 +59,8 @@ def test_errors_of_a_long_source_are_placed_once(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(run, "compile_ported", lambda *_: CompiledPort(errors, {}, "2.13"))
     start = time.process_time()
     checked, compiled = compiled_port(ported, request)
-    assert time.process_time() - start < 4
-    assert {error.line for error in compiled.errors} >= set(range(2, 20_002))
+    assert time.process_time() - start < 2
+    assert {error.line for error in compiled.errors} >= set(range(2, 10_002))
     assert not checked.files[0].done - {1}
 
 

@@ -55,6 +55,7 @@ def test_pyright_takes_right_calls_and_flags_wrong_ones(environment: Site, progr
     assert own.keys() == expected_lines(program), own
 
 
+@pytest.mark.thorough
 def test_pyright_finds_nothing_in_the_module(environment: Site, program: Path) -> None:
     """With pyright in strict mode, the module itself has no errors."""
     assert pyright_errors(environment, program.parent / "acme" / "_ops.py") == {"_ops.py": {}}

@@ -133,7 +133,7 @@ def called(function: Value) -> Value:
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
-@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.thorough)])
 def test_eager_calls_and_traces_judge_alike(torch: ModuleType, operators: ModuleType, count: int) -> None:
     """Changed arguments are taken by both with the same results, or refused by both with the same text."""
     fake = importlib.import_module("torch._subclasses.fake_tensor").FakeTensorMode

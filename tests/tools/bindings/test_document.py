@@ -233,6 +233,7 @@ def test_dispatch_is_that_of_explanations(operators: dict[str, Record], capsys: 
     assert operators["add.Tensor"]["dispatch"][0]["through"] == "add.out"
 
 
+@pytest.mark.thorough
 def test_the_bytes_are_the_same_in_every_process(dump: Path, tmp_path: Path) -> None:
     """The bytes do not depend on the hash seed."""
     path = tmp_path / "dump.json"

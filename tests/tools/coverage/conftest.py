@@ -1,0 +1,7 @@
+"""What the tests of `opwright coverage` share: quick answers of processes with PyTorch."""
+
+from __future__ import annotations
+
+from tests.torch_process import _quick_answers, torch_process
+
+__all__ = ["_quick_answers", "torch_process"]
