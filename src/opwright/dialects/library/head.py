@@ -84,7 +84,8 @@ HEAD_FIELDS: Final = (
     Field("c_shims", "list of texts", TEXTS, "The devices, such as `cpu`, for which AOTInductor gets C shims."),
     _OPERATORS,
 )
-_NAMES: Final = [field.name for field in HEAD_FIELDS]
+#: Their names.
+HEAD_NAMES: Final = [field.name for field in HEAD_FIELDS]
 _HEADERS: Final = ("includes", "derivative_includes")
 _LISTS: Final = [field.name for field in HEAD_FIELDS if field.schema is TEXTS]
 
@@ -129,8 +130,8 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     for key, value in root.entries:
         if key.value == PLUGINS:
             report_plugins(key.span, sink)
-        elif key.value not in _NAMES:
-            help = did_you_mean_key(key, root, _NAMES)
+        elif key.value not in HEAD_NAMES:
+            help = did_you_mean_key(key, root, HEAD_NAMES)
             sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=help)
         elif key.value in _LISTS:
             items = expect_strings(value, f"`{key.value}`", sink) or ()

@@ -16,7 +16,7 @@ from opwright.dialects.field import LIBRARY_ENTRY
 from opwright.dialects.library.contracts import contract_overloads
 from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
 from opwright.dialects.library.fields import ROWS_BY_NAME
-from opwright.dialects.library.head import Head, read_head
+from opwright.dialects.library.head import HEAD_NAMES, Head, read_head
 from opwright.dialects.library.implementations import read_implementations
 from opwright.dialects.library.namespaces import (
     NamespaceEntries,
@@ -141,6 +141,7 @@ def _load_namespace(
         namespace_sink,
         library=library,
         fields=ROWS_BY_NAME,
+        head_names=HEAD_NAMES,
         keys=LIBRARY_KEYS,
         extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
         releases=Releases(context.rules.version, VersionRange(), namespace_sink),

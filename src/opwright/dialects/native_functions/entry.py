@@ -58,7 +58,8 @@ def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> 
         context.note_unread(key)
         return
     names = [*ROWS_BY_NAME, *context.fields, *(() if context.extra_keys is None else context.extra_keys.names)]
-    help = did_you_mean_key(key, builder.node, names)
+    in_head = f"write `{key.value}` in the head of the file, beside `operators`"
+    help = in_head if key.value in context.head_names else did_you_mean_key(key, builder.node, names)
     builder.fault(codes.NATIVE_UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from collections.abc import Mapping as Table
 from collections.abc import Sequence as Row
 from typing import TYPE_CHECKING, Final
@@ -33,11 +33,11 @@ class EntryContext:
 
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
     library of the operators: an entry that names no namespace is in its own. `fields` has those that entries may have
-    besides PyTorch's. `keys` has the dispatch keys that entries may name. With `only_schemas`, other libraries define
-    the operators, so entries need not say more than the schema. `extra_keys` are those that plug-ins declare, with the
-    values that they have in the release of `releases`. `grammar` is the spelling of the schemas. `kernel_namespace` is
-    the C++ namespace of kernels whose names have none. `tree` is what a tree between releases shows: fields that only
-    its generator reads are ignored with a note.
+    besides PyTorch's, and `head_names` those of the head of the file. `keys` has the dispatch keys that entries may
+    name. With `only_schemas`, other libraries define the operators, so entries need not say more than the schema.
+    `extra_keys` are those that plug-ins declare, with the values that they have in the release of `releases`. `grammar`
+    is the spelling of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none. `tree` is
+    what a tree between releases shows: fields that only its generator reads are ignored with a note.
     `read_implementations` reads a list of kernels for one key. With `const_ref_excludes_out`, functions with out
     arguments cannot have `use_const_ref_for_mutable_tensors`.
     """
@@ -49,6 +49,7 @@ class EntryContext:
         "extra_keys",
         "fields",
         "grammar",
+        "head_names",
         "ignored_keys",
         "kernel_namespace",
         "keys",
@@ -73,6 +74,7 @@ class EntryContext:
         all_tags: bool = True,
         library: Library = PYTORCH,
         fields: Table[str, EntryField] | None = None,
+        head_names: Container[str] = (),
         keys: Table[str, DispatchKey] | None = None,
         only_schemas: bool = False,
         extra_keys: ExtraKeys | None = None,
@@ -89,6 +91,7 @@ class EntryContext:
         self.sink: Final = sink
         self.library: Final = library
         self.fields: Final = fields or {}
+        self.head_names: Final = head_names
         self.extra_keys: Final = extra_keys
         self.releases: Final = releases
         self.grammar: Final = grammar

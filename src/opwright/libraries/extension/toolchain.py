@@ -77,12 +77,12 @@ def first_error(text: str) -> str | None:
     header = "" if unknown is None else _header_of(unknown[unknown.lastindex or 0])
     if _UNKNOWN_OPERATOR.search(match[0]):
         header = "ATen/TensorOperators.h"
-    help = f"\n\nAdd `{include_line(header)}`." if header else ""
+    advice = f"\n\nAdd `{include_line(header)}`." if header else ""
     if _OPENMP.search(match[0]):
-        help = _OPENMP_HELP
+        advice = _OPENMP_HELP
     elif undefined is not None:
-        help = _UNDEFINED_HELP.format(*undefined.groups())
-    return match[0] + help
+        advice = _UNDEFINED_HELP.format(*undefined.groups())
+    return match[0] + advice
 
 
 def _header_of(name: str) -> str:
