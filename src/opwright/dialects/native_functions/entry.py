@@ -19,6 +19,7 @@ from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.source.diagnostic import Suggestion
 
 
 def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
@@ -58,8 +59,9 @@ def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> 
         context.note_unread(key)
         return
     names = [*ROWS_BY_NAME, *context.fields, *(() if context.extra_keys is None else context.extra_keys.names)]
-    in_head = f"write `{key.value}` in the head of the file, beside `operators`"
-    help = in_head if key.value in context.head_names else did_you_mean_key(key, builder.node, names)
+    help: str | Suggestion = did_you_mean_key(key, builder.node, names)
+    if key.value in context.head_names:
+        help = f"write `{key.value}` in the head of the file, beside `operators`"
     builder.fault(codes.NATIVE_UNKNOWN_FIELD, f"unknown field `{key.value}`", key.span, help=help)
 
 
