@@ -72,6 +72,7 @@ def main() -> None:
         _below(backward, plain, plain, LIMIT)
 
     measured: dict[str, tuple[Callable[[], object], Callable[[Callable[..., Any]], object]]] = {
+        "no gradient": (lambda: _below(own, plain, LIMIT), lambda operator: operator(plain, LIMIT)),
         "forward": (lambda: _below(own, plain, LIMIT), lambda operator: operator(leaf, LIMIT)),
         "forward and backward": (kernels, both),
     }

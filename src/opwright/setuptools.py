@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -56,7 +57,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
 
-__all__ = ["BuildOperators", "BuildWheel", "OperatorExtension", "backend", "operator_library"]
+__all__ = ["BuildOperators", "BuildWheel", "FastCalls", "OperatorExtension", "backend", "operator_library"]
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
@@ -66,6 +67,8 @@ _PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The macro with the oldest release that a binary serves.
 _TARGET: Final = "TORCH_TARGET_VERSION"
+#: The shared object with which calls that record no gradient go past Python, and its source below the headers.
+_FAST_CALLS: Final = ("_fast_calls", "opwright/fast_calls.cpp")
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
 _PUBLIC_HEADER: Final = "ops.h"
 #: Options of the command that are in commands of compilers and linkers.
@@ -129,6 +132,29 @@ class OperatorExtension(Extension):
         return {inner: path for path, inner in self.installed_files()}
 
 
+class FastCalls(Extension):
+    """Shared object with which calls of a stable library go past Python, under the release of PyTorch that builds it.
+
+    It gets its source when it is built: the source is no part of the project.
+    """
+
+    def complete(self, folder: str) -> None:
+        """Add the source, a copy in a folder of the build, and what compiles and links it for the installed PyTorch."""
+        source = os.path.join(folder, "opwright", f"{self.name}.cpp")
+        os.makedirs(os.path.dirname(source), exist_ok=True)
+        # A copy with the same time is as new as the objects of the last build.
+        shutil.copy2(os.path.join(include_folder(), _FAST_CALLS[1]), source)
+        options = import_module("torch.utils.cpp_extension").CppExtension(self.name, [source])
+        self.sources, self.include_dirs, self.library_dirs = [source], options.include_dirs, options.library_dirs
+        self.libraries = [library for library in options.libraries if library != "torch_python"]
+        self.define_macros = [("_GLIBCXX_USE_CXX11_ABI", str(int(import_torch().compiled_with_cxx11_abi())))]
+        self.extra_compile_args = ["-g0"]
+
+
+#: Extensions that link nothing of Python.
+_WITHOUT_PYTHON: Final = (OperatorExtension, FastCalls)
+
+
 def _cmake_package(header: str, include: str) -> str:
     """Path of the CMake package for the operators of a header, which is written beside it."""
     folder = os.path.dirname(header)
@@ -156,14 +182,20 @@ def operator_library(
     for the installed PyTorch, and puts a shared object `_C.so`, the generated Python modules, the header
     `include/NAMESPACE/ops.h` and the CMake package `cmake/NAMESPACE-config.cmake` into the package, or beside its
     sources for an editable install; that also puts generated tests into the folder `tests`, if it is an option. PyTorch
-    is imported when something is compiled.
+    is imported when something is compiled. With `fast_calls=True`, the package of a library with `abi: stable` gets
+    another shared object, which is for the release of PyTorch that builds it: there, calls that record no gradient go
+    past the Python that records them. Windows has none.
 
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
     >>> [extension.name for extension in arguments["ext_modules"]], sorted(arguments["cmdclass"])
     (['acme_ops._C'], ['bdist_wheel', 'build_ext'])
     """
     files = [yaml] if isinstance(yaml, str) else yaml
-    return _build_arguments(OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options))
+    has_fast_calls = options.pop("fast_calls", False) and sys.platform != "win32"
+    arguments = _build_arguments(OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options))
+    if has_fast_calls:
+        arguments["ext_modules"].append(FastCalls(f"{package}.{_FAST_CALLS[0]}", [], language="c++"))
+    return arguments
 
 
 def backend(
@@ -202,7 +234,7 @@ class BuildWheel(bdist_wheel):
         """Tags of the wheel for Python, its binary interface and the platform."""
         python, interface, platform = super().get_tag()
         extensions = self.distribution.ext_modules or ()
-        is_independent = all(isinstance(extension, OperatorExtension) for extension in extensions)
+        is_independent = all(isinstance(extension, _WITHOUT_PYTHON) for extension in extensions)
         return ("py3", "none", platform) if is_independent else (python, interface, platform)
 
     def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
@@ -282,6 +314,9 @@ class BuildOperators(build_ext):
         for extension in operators:
             if extension.code is not None:
                 _add_flags(extension, extension.code, abi=abi)
+        for extension in self.extensions:
+            if isinstance(extension, FastCalls):
+                extension.complete(self.build_temp)
         # PyTorch's command compiles with Ninja, and for GPUs. It gets all that this one has been told.
         command = import_module("torch.utils.cpp_extension").BuildExtension(
             self.distribution, no_python_abi_suffix=True
@@ -355,7 +390,7 @@ class BuildOperators(build_ext):
     def get_ext_filename(self, fullname: str) -> str:
         """File of an extension module; the name of a shared object of operators has no version of Python."""
         name = super().get_ext_filename(fullname)
-        if not isinstance(self.ext_map.get(fullname), OperatorExtension):
+        if not isinstance(self.ext_map.get(fullname), _WITHOUT_PYTHON):
             return name
         stem, _, suffix = name.partition(".")
         return f"{stem}.{suffix.rpartition('.')[2]}"

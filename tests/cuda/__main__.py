@@ -77,7 +77,12 @@ def main() -> int:
     new = HOME / "new"
     write_project("library", "acme_cuda", str(new), force=True, cuda=True)
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_operators.py"]
-    build(home, new, HOME / "new-built", "new", tests)
+    build_wheel(home, new, tests)
+    page = HOME / "page"
+    shutil.rmtree(page, ignore_errors=True)
+    shutil.copytree(new, page, ignore=shutil.ignore_patterns("build", "dist", "*.egg-info"))
+    (page / "setup.py").write_text(setup_of_page("acme_cuda"), encoding="utf-8")
+    build(home, page, HOME / "page-built", "page", tests)
     build_by_cmake(home)
     begun = time.monotonic()
     subprocess.run([*WITH_CUDA, str(PROJECT.with_name("inline.py"))], env=environment_of(home), check=True)
@@ -102,6 +107,36 @@ def build(home: Path, project: Path, folder: Path, name: str, check: list[str]) 
     imported = {"LD_PRELOAD": str(missing), "PYTHONPATH": str(folder / "lib")}
     subprocess.run(check, cwd=project, env=environment | imported, check=True)
     print(f"{name}: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
+
+
+def build_wheel(home: Path, project: Path, check: list[str]) -> None:
+    """Build the wheel of a project by what `python -m build` calls, and run a command where it is unpacked."""
+    begun = time.monotonic()
+    for folder in ("build", "dist"):
+        shutil.rmtree(project / folder, ignore_errors=True)
+    script = HOME / "wheel.py"
+    script.write_text("from setuptools import build_meta\nbuild_meta.build_wheel('dist')\n", encoding="utf-8")
+    subprocess.run([*WITH_CUDA, str(script)], cwd=project, env=environment_of(home), check=True)
+    [path] = (project / "dist").iterdir()
+    unpacked = HOME / "wheel"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    ZipFile(path).extractall(unpacked)
+    missing = HOME / "wheel-missing.so"
+    write_library(missing, missing_symbols(unpacked / "acme_cuda" / "_C.so"))
+    imported = {"LD_PRELOAD": str(missing), "PYTHONPATH": str(unpacked)}
+    subprocess.run(check, cwd=project, env=environment_of(home) | imported, check=True)
+    print(f"{path.name}: built in {time.monotonic() - begun:.0f} s, imported, and equal on the CPU")
+
+
+def setup_of_page(package: str) -> str:
+    """The text that `docs/library-files.md` prints for libraries with CUDA, as the `setup.py` of a new project."""
+    page = (Path(__file__).parents[2] / "docs" / "library-files.md").read_text(encoding="utf-8")
+    text = page.partition("**With CUDA.**")[2].partition("```\n")[2].partition("```")[0]
+    call = "operator_library(\n    ...,"
+    assert text.count(call) == 1, text
+    given = f'setup(**operator_library(\n    "{package}", yaml="operators.yaml", include_dirs=["csrc"], tests="tests",'
+    imports = "from opwright.setuptools import operator_library\nfrom setuptools import setup\n"
+    return f"{imports}{text.replace(call, given).rstrip()})\n"
 
 
 def build_by_cmake(home: Path) -> None:

@@ -24,5 +24,6 @@ setup(
         define_macros=[("WITH_CUDA", None)] if WITH_CUDA else [],
         extra_compile_args={"cxx": ["-O2"], "nvcc": ["-O3", "-lineinfo"]} if WITH_CUDA else ["-O2"],
         tests="tests",
+        fast_calls="abi: stable" in Path("operators.yaml").read_text(encoding="utf-8"),
     ),
 )

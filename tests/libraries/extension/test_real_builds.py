@@ -121,6 +121,17 @@ def test_cmake_links_the_operators(project: Path, tmp_path: Path) -> None:
     run(tmp_path, "-c", call, PYTHONPATH=str(project / "src"))
 
 
+def test_the_page_about_cuda_builds_for_the_cpu(tmp_path: Path) -> None:
+    """What the page prints for libraries with CUDA builds a new project with CUDA for a PyTorch of the CPU, too."""
+    from tests.cuda.__main__ import setup_of_page
+
+    run(tmp_path, "-m", "opwright", "new", "library", "acme-ops", ".", "--cuda")
+    (tmp_path / "setup.py").write_text(setup_of_page("acme_ops"))
+    run(tmp_path, "setup.py", "build_ext", "--inplace")
+    report = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", PYTHONPATH=str(tmp_path / "src"))
+    assert " passed" in report
+
+
 STABLE_PROJECT = {
     "steady.yaml": """\
 namespace: acme_ops

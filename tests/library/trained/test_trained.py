@@ -49,7 +49,12 @@ def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFac
     """The operators with the stable interface, and what Python registers for them."""
     folder = Path(os.environ.get(BUILD) or tmp_path_factory.mktemp("steadily"))
     binary = folder / "libsteadily.so"
-    out = folder / "out" if binary.exists() else _built("steadily", "stable", program, folder)[0]
+    out = folder / "out"
+    if not binary.exists():
+        _built("steadily", "stable", program, folder)
+        compiler = Compiler(program, folder, [INCLUDE])
+        calls = compiler.library("fast_calls", [INCLUDE / "opwright" / "fast_calls.cpp"])
+        calls.rename(out / "python" / "steadily" / "_fast_calls.so")
     torch.ops.load_library(binary)
     sys.path.insert(0, str(out / "python"))
     importlib.import_module("steadily._ops")
@@ -126,6 +131,42 @@ def test_gradients(
         torch.compiler.reset()
         compiled = torch.compile(lambda x, y: _sum(call(x, y)), backend="aot_eager", fullgraph=True, dynamic=True)
         torch.testing.assert_close(grad(compiled(*matrices), matrices, allow_unused=True), wanted)
+
+
+def test_calls_that_record_nothing_go_past_python(
+    stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """Under the release that compiled the fast calls, they enter no kernel in Python; under others, all calls do."""
+    module = importlib.import_module("steadily._autograd")
+    with_gradient, without = matrices[0], matrices[1].detach()
+
+    def kernels(call: Callable[[], object]) -> list[str]:
+        entered: list[str] = []
+        sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_name) if event == "call" else None)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
+        return [name for name in entered if name.endswith("_kernel")]
+
+    slow = [] if module._fast else ["_multiply_kernel"]
+    assert kernels(lambda: stable.multiply(with_gradient, without)) == ["_multiply_kernel"]
+    assert kernels(lambda: stable.multiply(without, with_gradient)) == ["_multiply_kernel"]
+    assert kernels(lambda: stable.multiply(without, without)) == slow
+    with torch.no_grad():
+        assert kernels(lambda: stable.multiply(with_gradient, without)) == slow
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(without, without)
+        assert kernels(lambda: stable.multiply(without, dual)) == ["_multiply_kernel"]
+    assert kernels(lambda: stable.total([without, with_gradient], [0.5, 2.0])) == ["_total_kernel"]
+    assert kernels(lambda: stable.total([without, without], [0.5, 2.0])) == (["_total_kernel"] if slow else [])
+    # An operator that returns a part of the results of another one.
+    assert kernels(lambda: stable.cubed(without)) == (["_cubed_kernel", "__cubed_saved_kernel"] if slow else [])
+    assert kernels(lambda: stable.cubed(with_gradient))[-1] == "__cubed_saved_kernel"
+    # What writes is counted as changed by Python.
+    assert kernels(lambda: stable.bump_(without.clone(), without)) == ["_bump__kernel"]
+    if BUILD not in os.environ:
+        assert module._fast
 
 
 def test_saved_statistics(

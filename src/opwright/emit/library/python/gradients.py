@@ -115,8 +115,10 @@ _OPENING: Final = '''\
 # pyright: basic
 # ruff: noqa
 
+import ctypes as _ctypes
 import math as _math
 from contextlib import contextmanager as _contextmanager, nullcontext as _nullcontext
+from pathlib import Path as _Path
 
 import torch as _torch
 import torch.autograd.forward_ad as _forward_mode
@@ -237,6 +239,24 @@ def _without_formula(name, run, arguments, written=()):
     outputs = _record_unknown(call, *tensors)
     leaves = [outputs[call.places[id(leaf)]] if id(leaf) in call.places else leaf for leaf in call.leaves]
     return _unflatten(leaves, call.tree)
+
+
+def _fast_calls():
+    """What makes calls that record nothing go past Python, if the package has it for this release."""
+    path = _Path(__file__).with_name("_fast_calls.so")
+    try:
+        library = _ctypes.CDLL(str(path)) if path.exists() else None
+    except OSError:
+        # It needs functions of another release.
+        library = None
+    if library is None:
+        return None
+    library.opwright_release.restype = _ctypes.c_char_p
+    is_for_this = library.opwright_release().decode() == _torch.__version__.partition("+")[0]
+    return library if is_for_this else None
+
+
+_fast = _fast_calls()
 '''
 
 
@@ -249,7 +269,19 @@ def _module(unit: _Gradients, context: FragmentContext) -> Slots:
         functional = _copied_form(function, operations[function.root_name]) if not gradient.formulas else None
         copied = None if functional is None else recorded.get(functional)
         texts.append(where_defined(function, _text(gradient, functional, copied)))
+    texts += [where_defined(function, text) for function in unit.functions if (text := _part(function))]
     return {"text": "\n\n".join([_OPENING.format(namespace=unit.namespace, recording=RECORDING), *texts])}
+
+
+def _part(function: NativeFunction) -> str:
+    """Registration of an operator that returns a part of what another one with a gradient returns; empty for others."""
+    whole = function.library_fields.returned_from
+    if whole is None:
+        return ""
+    places = list(function.library_fields.returned)
+    called = f'b"{function.namespace}::{whole.name.name}", b"{whole.name.overload}"'
+    names = f'b"{function.namespace}", b"{function.name.text}", {called}'
+    return f"if _fast:\n    _fast.opwright_register_part({names}, bytes({places}), {len(places)})\n"
 
 
 def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: PythonGradient | None) -> str:
@@ -267,7 +299,11 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: P
     parameters, renaming = parameters_of(function)
     lines += [f"def _{name}_kernel(_keyset, {parameters}):", *[line.rstrip() for line in renaming]]
     lines += _kernel_body(gradient, copied)
-    lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)', ""]
+    lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)']
+    if gradient.formulas or not function.arguments.writes:
+        # Without a gradient, the kernel only goes on.
+        lines += ["if _fast:", f'    _fast.opwright_register(b"{function.namespace}", b"{function.name.text}")']
+    lines.append("")
     if functional is not None:
         lines += _functionalized(function, functional)
     return "\n".join(lines)
