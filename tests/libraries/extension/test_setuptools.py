@@ -21,6 +21,7 @@ from setuptools import Distribution, Extension
 from setuptools.errors import CompileError
 
 from opwright.libraries.extension.generated import GeneratedCode, update_code
+from opwright.libraries.extension.project import write_project
 from opwright.libraries.extension.toolchain import first_error, needs_cpp_library
 from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
 from opwright.source.text import SourceFile
@@ -565,6 +566,30 @@ def test_generated_sources_for_rocm(tmp_path: Path, abi: str, differing: list[st
         )
     changes = [pair for pair in zip(*written, strict=True) if pair[0] != pair[1]]
     assert [line for pair in changes for line in pair] == [f"#include <{header}>" for header in differing]
+
+
+def test_kernels_of_new_projects_are_translated_for_rocm(tmp_path: Path) -> None:
+    """PyTorch's translator finds HIP's header for each of CUDA that the kernel of a new project names, and its launch.
+
+    No compiler of ROCm reads what it makes.
+    """
+    translator = pytest.importorskip("torch.utils.hipify.hipify_python")
+    write_project("library", "acme_ops", str(tmp_path), force=False, cuda=True)
+    source = str(tmp_path / "csrc" / "kernels_cuda.cu")
+    translator.hipify(
+        project_directory=str(tmp_path),
+        output_directory=str(tmp_path),
+        includes=[f"{tmp_path}/*"],
+        extra_files=[source],
+        is_pytorch_extension=True,
+        hipify_extra_files_only=True,
+    )
+    [translated] = tmp_path.rglob("*.hip")
+    before, after = Path(source).read_text(), translated.read_text()
+    included = re.compile(r"#include <(.*(?:cuda|CUDA|hip|HIP).*)>")
+    assert included.findall(before) == ["c10/cuda/CUDAException.h", "c10/cuda/CUDAStream.h"]
+    assert included.findall(after)[-2:] == ["c10/hip/HIPException.h", "c10/hip/HIPStream.h"]
+    assert (before.count("<<<"), after.count("<<<"), after.count("hipLaunchKernelGGL")) == (1, 0, 1)
 
 
 def test_flags_of_the_other_compiler_are_not_given_to_nvcc(
