@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import re
 import subprocess
 import sys
 import warnings
@@ -149,13 +150,25 @@ def test_default_kernels() -> None:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             picked = images.to(device)[mask.to(device)]
-        count = len([warning for warning in warned if "uint8" in str(warning.message)])
+            torch.logical_xor(mask.to(device), mask.to(device), out=torch.ones(1, dtype=torch.bool, device=device))
+        count = len([warning for warning in warned if re.search("uint8|was resized", str(warning.message))])
         mode = (torch.empty(0, device=device), torch.empty(0, dtype=torch.int64, device=device))
         torch.mode(images.to(device), 0, out=mode)
         normed = torch.nn.GroupNorm(2, 4, device=device)(images.to(device))
         results.append((count, picked.tolist(), mode[0].tolist(), mode[1].tolist(), normed.stride()))
         torch.testing.assert_close(normed.cpu(), torch.nn.GroupNorm(2, 4)(images.contiguous()))
     assert results[0] == results[1]
+
+
+def test_devices_of_indices() -> None:
+    """Indices are on the CPU or on the device of what they index."""
+    indices = torch.tensor([1, 0], device="acme")
+    for values in (torch.ones(2), torch.ones(2, device="acme:1")):
+        with pytest.raises(RuntimeError, match=rf"indices should be either on cpu .* \({values.device}\)"):
+            values[indices]
+        with pytest.raises(RuntimeError, match=rf"indices should be either on cpu .* \({values.device}\)"):
+            values.index_put_((indices,), values)
+    assert torch.arange(2, device="acme")[indices.cpu()].tolist() == [1, 0]
 
 
 def test_memory_statistics() -> None:

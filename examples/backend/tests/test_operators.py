@@ -138,6 +138,12 @@ def test_out(name: str) -> None:
     torch.testing.assert_close(shared.cpu(), function(*arguments).float(), equal_nan=True)
 
 
+def test_promotion() -> None:
+    """Operands are rounded to the type of the operation first."""
+    for device in ("cpu", "acme"):
+        assert (torch.tensor([16777217], device=device) + torch.ones(1, device=device)).item() == 16777216
+
+
 def test_alpha() -> None:
     """Options of operators count."""
     check(torch.add, values(3), values(3), alpha=3)

@@ -23,12 +23,25 @@ void with_value_type(at::ScalarType dtype, Function function) {
   }
 }
 
+// An element in the type in which the device computes, rounded to the type of the operation first, as PyTorch does.
+template <typename Value>
+Value rounded(at::ScalarType from, at::ScalarType to, const void* data) {
+  const auto value = c10::fetch_and_cast<Value>(from, data);
+  if (from == to) {
+    return value;
+  }
+  alignas(c10::complex<double>) char bytes[sizeof(c10::complex<double>)];
+  c10::cast_and_store(to, bytes, value);
+  return c10::fetch_and_cast<Value>(to, bytes);
+}
+
 template <typename Value, size_t... Inputs, typename Function>
 void map_values(at::TensorIteratorBase& iterator, Function function, std::index_sequence<Inputs...>) {
+  const auto dtype = iterator.common_dtype();
   const auto loop = [&](char** data, const int64_t* strides, int64_t size) {
     for (int64_t index = 0; index < size; ++index) {
-      auto result = function(c10::fetch_and_cast<Value>(
-          iterator.input_dtype(Inputs), data[Inputs + 1] + index * strides[Inputs + 1])...);
+      auto result = function(rounded<Value>(
+          iterator.input_dtype(Inputs), dtype, data[Inputs + 1] + index * strides[Inputs + 1])...);
       c10::cast_and_store(iterator.dtype(0), data[0] + index * strides[0], result);
     }
   };

@@ -161,8 +161,12 @@ at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bo
 
 // What the CPU wrote in place of the device: a result that it makes has the strides that it chose.
 at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
-  if (at::native::resize_output(dst, self.sizes()) && self.is_non_overlapping_and_dense()) {
-    dst.unsafeGetTensorImpl()->set_sizes_and_strides(self.sizes(), self.strides());
+  if (dst.sizes() != self.sizes()) {
+    // The CPU has warned that it resizes an output.
+    resize_(dst, self.sizes(), std::nullopt);
+    if (self.is_non_overlapping_and_dense()) {
+      dst.unsafeGetTensorImpl()->set_sizes_and_strides(self.sizes(), self.strides());
+    }
   }
   if (at::has_internal_overlap(dst) == at::MemOverlap::Yes && dst.strides() == self.strides()) {
     device_allocator()->copy_data(dst.mutable_data_ptr(), self.const_data_ptr(), span(self));

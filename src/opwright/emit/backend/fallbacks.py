@@ -67,7 +67,7 @@ def fallback_function(file: SectionFile, rules: Rules) -> str:
     if options.fallback_generator:
         lines.append(f"::opwright::replace_generators(op, stack, &::{options.fallback_generator});")
     if key == device:
-        lines.append("::opwright::refuse_overlap_with_lists(op, stack);")
+        lines.append("::opwright::check_lists(op, stack);")
     called = "::opwright::cpu_operator(op, stack)" if _stand_ins(file, rules) else "op"
     call = f"at::native::cpu_fallback({called}, stack, /*error_on_views=*/{refuses}{own_key});"
     writes = _undeclared_writes(file, rules)

@@ -106,22 +106,31 @@ void with_undeclared_writes(
   }
 }
 
-// Refuses to write a tensor that shares memory with one in a list, as PyTorch's kernels do. Its fallback copies lists
-// apart from the other arguments, so that the CPU would not see it.
-inline void refuse_overlap_with_lists(const c10::OperatorHandle& op, const torch::jit::Stack* stack) {
+// Refuses what PyTorch's kernels refuse of tensors in lists, such as indices: other devices than the CPU and that of the
+// indexed tensor, and memory that the call writes. PyTorch's fallback copies lists apart from the other arguments, so that
+// the CPU would not see it.
+inline void check_lists(const c10::OperatorHandle& op, const torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   const auto values = torch::jit::last(*stack, arguments.size());
-  for (size_t index = 0; index < arguments.size(); ++index) {
-    const auto* const alias = arguments[index].alias_info();
-    if (alias == nullptr || !alias->isWrite() || !values[index].isTensor()) {
+  for (const auto& list : values) {
+    if (!list.isTensorList() && !list.isOptionalTensorList()) {
       continue;
     }
-    for (const auto& value : values) {
-      if (value.isTensorList() || value.isOptionalTensorList()) {
-        for (const c10::IValue& item : value.toListRef()) {
-          if (item.isTensor() && item.toTensor().defined()) {
-            at::assert_no_overlap(values[index].toTensor(), item.toTensor());
-          }
+    for (const c10::IValue& item : list.toListRef()) {
+      if (!item.isTensor() || !item.toTensor().defined()) {
+        continue;
+      }
+      const at::Tensor& tensor = item.toTensor();
+      if (list.isOptionalTensorList() && values[0].isTensor()) {
+        const auto device = values[0].toTensor().device();
+        TORCH_CHECK(
+            tensor.is_cpu() || tensor.device() == device,
+            "indices should be either on cpu or on the same device as the indexed tensor (", device, ")");
+      }
+      for (size_t index = 0; index < arguments.size(); ++index) {
+        const auto* const alias = arguments[index].alias_info();
+        if (alias != nullptr && alias->isWrite() && values[index].isTensor()) {
+          at::assert_no_overlap(values[index].toTensor(), tensor);
         }
       }
     }
