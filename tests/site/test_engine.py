@@ -74,7 +74,7 @@ def test_examples_of_codes(kind: str, inputs: Path) -> None:
     """The example on the page of a code has that code and no other, and what to use instead has none."""
     found = {
         code: [
-            {row["code"] for row in answered(kind, *files.values(), inputs)[1]}
+            {row["code"] for text, formulas in [files.values()] for row in answered(kind, text, formulas, inputs)[1]}
             for files in (example.wrong, example.right)
         ]
         for code, example in CODE_EXAMPLES.items()
