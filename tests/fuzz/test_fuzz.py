@@ -46,7 +46,7 @@ def test_every_target_is_fuzzed(made_targets: dict[str, Target]) -> None:
     assert sorted(made_targets) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.thorough)], ids=str)
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 100), marks=pytest.mark.thorough)], ids=str)
 def test_damaged_inputs_give_diagnostics(target: Target, seeds: range) -> None:
     """No damaged excerpt of an input gives a traceback or takes long."""
     findings = [finding for seed in seeds if (finding := fuzz(target, seed))]

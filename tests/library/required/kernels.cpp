@@ -22,7 +22,10 @@ using Written = Tensor;
 #define DTYPE torch::headeronly::ScalarType
 #define CHECK STD_TORCH_CHECK
 #else
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/result_type.h>
+#include <ATen/ops/zeros.h>
 using Tensor = at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 using Tensors = at::TensorList;
