@@ -1,4 +1,4 @@
-"""The patch for PyTorch's tree, which docs/core.md offers, applies to a tree, and its build makes what PyTorch's makes."""
+"""The patch for PyTorch's tree in docs/core.md applies to a tree, and its build makes what PyTorch's makes."""
 
 from __future__ import annotations
 
