@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -129,22 +130,38 @@ def build(library: Library, folder: Path) -> tuple[Built, Built]:
     (tests,) = out.glob("tests/*.py")
     program = compiler_program()
     assert program is not None
+    prefix = None
+    if "abi: stable" not in library.file.read_text():
+        # Most of the time of each source would be that of PyTorch's headers.
+        prefix = folder / "torch_all.h"
+        prefix.write_text("#include <torch/all.h>\n#include <torch/library.h>\n")
+    (folder / "built").mkdir()
     includes = [out / "include", INCLUDE, library.headers]
-    kernels = []
-    for number, path in enumerate(library.kernels):
-        # Kernels in several folders have files of the same name.
-        (folder / str(number)).mkdir()
-        kernels.append(Compiler(program, folder / str(number), includes, more_flags=_FLAGS).object(path))
+    compiler = Compiler(program, folder / "built", includes, prefix=prefix, more_flags=_FLAGS)
+    if prefix is not None:
+        compiler.precompiled(prefix)
+    kernels = [
+        _source(folder / f"kernel{number}.cpp", f'#include "{path}"\n') for number, path in enumerate(library.kernels)
+    ]
+    glue: dict[str, list[Path]] = {"checked": [], "unchecked": []}
+    for path in sorted((out / "src" / header.parent.name).glob("*.cpp")):
+        text = path.read_text()
+        glue["checked"].append(_source(folder / f"checked_{path.name}", text))
+        glue["unchecked"].append(_source(folder / f"unchecked_{path.name}", _LAYOUT.sub(r"\1", _CHECK.sub("", text))))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        sources = [*kernels, *glue["checked"], *glue["unchecked"]]
+        objects = dict(zip(sources, pool.map(compiler.object, sources), strict=True))
     built = []
-    for name in ("checked", "unchecked"):
-        (folder / name).mkdir()
-        sources = [Path(shutil.copy(path, folder / name)) for path in (out / "src" / header.parent.name).glob("*.cpp")]
-        for source in sources if name == "unchecked" else ():
-            source.write_text(_LAYOUT.sub(r"\1", _CHECK.sub("", source.read_text())))
-        objects = [Compiler(program, folder / name, includes).object(source) for source in sources]
-        linker = Compiler(program, folder / name, includes, more_flags=_FLAGS)
-        built.append(Built(linker.link(header.parent.name, [*objects, *kernels]), out / "python", tests))
+    for name, texts in glue.items():
+        linked = compiler.link(f"{header.parent.name}_{name}", [objects[source] for source in (*texts, *kernels)])
+        built.append(Built(linked, out / "python", tests))
     return built[0], built[1]
+
+
+def _source(path: Path, text: str) -> Path:
+    """A source, whose name is that of no other one: kernels in several folders have files of the same name."""
+    path.write_text(text)
+    return path
 
 
 def sanitized(built: Built, *words: str) -> Any:  # noqa: ANN401
@@ -155,7 +172,7 @@ def sanitized(built: Built, *words: str) -> Any:  # noqa: ANN401
     runtimes = " ".join([subprocess.check_output(command, text=True).strip() for command in ask])
     options = "detect_leaks=0:symbolize=0:allocator_may_return_null=1"
     environment = {**os.environ, "LD_PRELOAD": runtimes, "ASAN_OPTIONS": options, "OMP_NUM_THREADS": "1"}
-    with (built.shared.parent / "reports.log").open("a") as log:
+    with built.shared.with_suffix(".log").open("a") as log:
         command = [sys.executable, *words]
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, check=True)
     return json.loads(done.stdout)
@@ -207,7 +224,7 @@ def main() -> int:
                 if checked and (counts[-1]["reports"] or counts[-1]["different"]):
                     failed = True
                     print({name: row for name, row in counted.items() if row["reports"] or row["different"]})
-                    print((built.shared.parent / "reports.log").read_text(errors="replace")[:10_000])
+                    print(built.shared.with_suffix(".log").read_text(errors="replace")[:10_000])
             missing = unreported(library, built)
             if missing:
                 failed = True

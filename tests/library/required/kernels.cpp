@@ -7,6 +7,7 @@
 #include <vector>
 
 #ifdef STABLE
+#include <opwright/stable_call.h>
 #include <torch/csrc/stable/ops.h>
 #include <torch/headeronly/core/ScalarType.h>
 using Tensor = torch::stable::Tensor;
@@ -26,6 +27,7 @@ using Written = Tensor;
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/result_type.h>
 #include <ATen/ops/zeros.h>
+#include <required/ops.h>
 using Tensor = at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 using Tensors = at::TensorList;
@@ -233,6 +235,14 @@ Tensor twice(const Tensor& x, const Tensor& weight) {
   return x;
 #else
   return x * weight;
+#endif
+}
+
+Tensor nested(const Tensor& x, const Tensor& weight) {
+#ifdef STABLE
+  return opwright::call("required_stable::rms_norm", "", x, weight, 1e-6);
+#else
+  return required::rms_norm(x, weight, 1e-6);
 #endif
 }
 

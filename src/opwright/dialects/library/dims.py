@@ -35,6 +35,9 @@ OUTPUTS: Final = "outputs"
 _ITEM: Final = re.compile(r"(?:\{[^{}]*\}|[^\s{}])+|[{}]")
 _NAMED: Final = re.compile(r"(\*?)(#?)([A-Za-z]\w*)")
 
+#: A size and a number that is added to it.
+_OFFSET: Final = re.compile(r"[A-Za-z]\w*([+-])(\d+)")
+
 #: The items whose sizes have names.
 _NAMED_KINDS: Final = (DimKind.named, DimKind.pack)
 
@@ -227,20 +230,26 @@ class DimsLoader:
         checker = ExpressionChecker(parsed, self.sizes, braced=self._arguments)
         for node in free_names(parsed.tree):
             if node.id not in self.sizes or node.id in self.optional:
-                raise checker.fault(codes.UNDETERMINED_SIZE, node, *self._undetermined(node.id))
+                raise checker.fault(codes.UNDETERMINED_SIZE, node, *self._undetermined(node.id, text.text))
         size = checker.check_kind(parsed.tree, ValueKind.size)
         with suppress(Unknown):
             if value_of(size, {}) < 0:
                 raise Fault.at(codes.DIMS_PATTERN, f"`{text.text}` is negative, and so no size", text.span)
         return size
 
-    def _undetermined(self, name: str) -> tuple[str, str | Suggestion]:
+    def _undetermined(self, name: str, item: str = "") -> tuple[str, str | Suggestion]:
+        offset = _OFFSET.fullmatch(item)
+        help: str | Suggestion = ""
+        if offset is not None:
+            own = f"{name}{offset[2]}"
+            name_of_own = f"give `{item}` a name of its own, such as `{own}`"
+            help = f"{name_of_own}, and write `{own}{'-' if offset[1] == '+' else '+'}{offset[2]}` for `{name}`"
         if name in self.optional:
-            return f"`{name}` is a size of `{self.owners[name][0]}`, which may be None", ""
+            return f"`{name}` is a size of `{self.owners[name][0]}`, which may be None", help
         message = f"no argument determines the size `{name}`"
         if name in self._arguments:
             return message, f"write `{{{name}}}` for the value of the argument"
-        return message, did_you_mean(name, self.sizes, "a size is determined where its name stands alone")
+        return message, help or did_you_mean(name, self.sizes, "a size is determined where its name stands alone")
 
     def _load_result(self, name: str, node: Scalar) -> None:
         """The pattern of a result, and its sizes as an expression, if the pattern says all of them."""

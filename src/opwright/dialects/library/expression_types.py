@@ -226,6 +226,9 @@ class ExpressionChecker(NamedTuple):
         if left.kind is ValueKind.dtype and operation in _EQUALITIES:
             self._expect(node.left, left, (ValueKind.dtype,))
             right = self.check_kind(right_node, ValueKind.dtype)
+        elif left.kind is ValueKind.boolean and operation in _EQUALITIES:
+            self._expect(node.left, left, (ValueKind.boolean,))
+            right = self.check_kind(right_node, ValueKind.boolean)
         elif left.kind in _LISTS_OF_SIZES and operation is OutputOperation.equal:
             self._expect(node.left, left, _LISTS_OF_SIZES)
             right = self._check_one_of(right_node, _LISTS_OF_SIZES)

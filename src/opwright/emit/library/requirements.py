@@ -63,9 +63,13 @@ def copied_arguments(function: NativeFunction) -> dict[str, str]:
 
 def written_outputs(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:
     """The arguments that a kernel of an out or in-place overload writes to, each with its declared output."""
+    return [] if function.is_synthesized else outputs_of_written(function)
+
+
+def outputs_of_written(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:
+    """The same for overloads that call others too."""
     outputs = function.declared_outputs
-    is_kernel = not function.is_synthesized and function.library_fields.returned_from is None
-    if not is_kernel or depends_on_values(outputs):
+    if function.library_fields.returned_from is not None or depends_on_values(outputs):
         return []
     if function.kind is SchemaKind.inplace:
         return [("self", output) for output in outputs]
@@ -132,10 +136,14 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
     Tensors in a trace reach the kernels of composite keys and of Meta, so sizes may be symbols there.
     """
     is_symbolic = key.is_composite or key is META
+    assert function.requirements is not None
+    with_sizes = dict(function.requirements.dims)
 
     def value(name: str, kind: str) -> str:
         if kind == "Scalar":
             return f"::opwright::number({name})"
+        if name in with_sizes and not is_symbolic:
+            return f"::opwright::facts({name})"
         return f"::opwright::known({name})" if "SymInt" in kind and not is_symbolic else name
 
     return _call(function, f"::opwright::{'Symbolic' if is_symbolic else 'Concrete'}", value)

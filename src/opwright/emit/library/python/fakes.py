@@ -10,9 +10,9 @@ from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.library.python.output_text import HELPERS, KIND, allocation, check_statements, written_check
 from opwright.emit.library.python.registrations import functions_emitter, parameters_of
-from opwright.emit.library.requirements import written_outputs
+from opwright.emit.library.requirements import outputs_of_written
 from opwright.model.declared_outputs import depends_on_values
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import variable_name
 
@@ -53,10 +53,19 @@ def _fakes(function: NativeFunction) -> tuple[str]:
 def fake_function(function: NativeFunction, name: str) -> str:
     """Function that checks a call and makes results. PyTorch leaves out arguments that have their default value."""
     parameters, lines = parameters_of(function)
-    statements = check_statements(function)
-    statements += [written_check(function, output, name) for name, output in written_outputs(function)]
+    statements = check_statements(_judge(function))
+    statements += [written_check(function, output, name) for name, output in outputs_of_written(function)]
     lines += [f"    {statement}\n" for statement in statements]
     return f"def {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n"
+
+
+def _judge(function: NativeFunction) -> NativeFunction:
+    """The overload that refuses calls: an out overload that copies leaves it to the functional one."""
+    group = function.group
+    is_copying = function.is_synthesized and function.library_fields.contract_of is None
+    if is_copying and isinstance(group, NativeFunctionsGroup) and function is group.out:
+        return group.functional
+    return function
 
 
 def _results(function: NativeFunction) -> str:

@@ -83,6 +83,43 @@ at::DimVector dim_list(const Dims& dims) {
   }
 }
 
+// What checks of a call ask of a tensor more than once: together, in less code than its functions have.
+class TensorFacts {
+ public:
+  C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN TensorFacts(const at::Tensor& tensor)
+      : tensor_(tensor), sizes_(tensor.sizes()), device_(tensor.device()), dtype_(tensor.scalar_type()) {}
+
+  const at::Tensor& tensor() const {
+    return tensor_;
+  }
+
+  operator const at::Tensor&() const {
+    return tensor_;
+  }
+
+  int64_t dim() const {
+    return static_cast<int64_t>(sizes_.size());
+  }
+
+  c10::IntArrayRef sizes() const {
+    return sizes_;
+  }
+
+  at::Device device() const {
+    return device_;
+  }
+
+  at::ScalarType scalar_type() const {
+    return dtype_;
+  }
+
+ private:
+  const at::Tensor& tensor_;
+  c10::IntArrayRef sizes_;
+  at::Device device_;
+  at::ScalarType dtype_;
+};
+
 // Computes with sizes: with symbols where Int is c10::SymInt, with numbers where it is int64_t. Integers follow the
 // rules of Python.
 template <class Int>
@@ -110,6 +147,12 @@ struct Shapes {
     } else {
       return tensor.size(dim);
     }
+  }
+
+  C10_ALWAYS_INLINE static Int size(const TensorFacts& tensor, int64_t dim) {
+    const c10::IntArrayRef sizes = tensor.sizes();
+    const int64_t index = dim < 0 ? dim + tensor.dim() : dim;
+    return C10_LIKELY(index >= 0 && index < tensor.dim()) ? sizes.data()[index] : tensor.tensor().size(dim);
   }
 
   static Int numel(const at::Tensor& tensor) {
@@ -265,8 +308,9 @@ struct Shapes {
   }
 
   // Whether the sizes between some first and some last dimensions of two tensors are equal.
+  template <class First, class Other>
   static bool same_sizes(
-      const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
+      const First& tensor, int64_t before, int64_t after, const Other& other, int64_t other_before,
       int64_t other_after) {
     return same_list(inner_sizes(tensor, before, after), inner_sizes(other, other_before, other_after));
   }
@@ -276,8 +320,9 @@ struct Shapes {
   }
 
   // Whether such sizes of the first tensor broadcast to those of the second one.
+  template <class First, class Other>
   static bool broadcasts(
-      const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
+      const First& tensor, int64_t before, int64_t after, const Other& other, int64_t other_before,
       int64_t other_after) {
     const auto sizes = inner_sizes(tensor, before, after);
     const auto others = inner_sizes(other, other_before, other_after);
@@ -294,8 +339,9 @@ struct Shapes {
   }
 
   // Whether such sizes of two tensors broadcast.
+  template <class First, class Other>
   static bool broadcasts_together(
-      const at::Tensor& tensor, int64_t before, int64_t after, const at::Tensor& other, int64_t other_before,
+      const First& tensor, int64_t before, int64_t after, const Other& other, int64_t other_before,
       int64_t other_after) {
     const auto sizes = inner_sizes(tensor, before, after);
     const auto others = inner_sizes(other, other_before, other_after);
@@ -383,11 +429,13 @@ struct Shapes {
   }
 
  private:
-  static c10::ArrayRef<Int> inner_sizes(const at::Tensor& tensor, int64_t before, int64_t after) {
+  template <class First>
+  static c10::ArrayRef<Int> inner_sizes(const First& tensor, int64_t before, int64_t after) {
     if constexpr (is_symbolic) {
       return tensor.sym_sizes().slice(before, tensor.dim() - before - after);
     } else {
-      return tensor.sizes().slice(before, tensor.dim() - before - after);
+      const c10::IntArrayRef sizes = tensor.sizes();
+      return sizes.slice(before, sizes.size() - before - after);
     }
   }
 

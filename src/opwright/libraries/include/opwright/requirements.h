@@ -57,6 +57,15 @@ std::string shown(const c10::SmallVector<Item, Count>& list) {
   TORCH_CHECK(false, message);
 }
 
+inline TensorFacts facts(const at::Tensor& tensor) {
+  return tensor;
+}
+
+template <class Tensors>
+const Tensors& facts(const Tensors& tensors) {
+  return tensors;
+}
+
 // A number of an argument of type `Scalar`.
 inline double number(const at::Scalar& scalar) {
   return scalar.toDouble();
@@ -82,10 +91,9 @@ inline c10::OptionalArrayRef<int64_t> known(const c10::OptionalArrayRef<c10::Sym
 // An argument in a layout: itself, if it has it, else a copy. The result lives as long as the call that it is passed to.
 class InLayout {
  public:
-  InLayout(const at::Tensor& tensor, bool has_layout, at::MemoryFormat format) : tensor_(&tensor) {
+  C10_ALWAYS_INLINE InLayout(const at::Tensor& tensor, bool has_layout, at::MemoryFormat format) : tensor_(&tensor) {
     if (C10_UNLIKELY(!has_layout)) {
-      copy_ = tensor.clone(format);
-      tensor_ = &copy_;
+      copy(format);
     }
   }
 
@@ -94,6 +102,11 @@ class InLayout {
   }
 
  private:
+  C10_NOINLINE void copy(at::MemoryFormat format) {
+    copy_ = tensor_->clone(format);
+    tensor_ = &copy_;
+  }
+
   const at::Tensor* tensor_;
   at::Tensor copy_;
 };

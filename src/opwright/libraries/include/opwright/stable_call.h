@@ -8,15 +8,36 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#if defined(__ELF__)
+// PyTorch has it since 2.13. With a release before, the address of a weak symbol is null.
+extern "C" const char* torch_exception_get_what_without_backtrace() __attribute__((weak));
+#endif
+
 namespace opwright {
 
 namespace stable_call {
+
+// Raises with the text of the error of an operator, of which PyTorch's C interface gives a code alone.
+[[noreturn]] inline void fail(const char* name) {
+  std::string text;
+#if defined(__ELF__)
+  if (torch_exception_get_what_without_backtrace != nullptr) {
+    text = torch_exception_get_what_without_backtrace();
+  }
+#endif
+  // An error in Python has its type before the text, and where it was raised after it.
+  const std::string_view type = "RuntimeError: ";
+  text.erase(0, text.compare(0, type.size(), type) == 0 ? type.size() : 0);
+  text.erase(std::min(text.find("\n\nAt:\n"), text.size()));
+  throw std::runtime_error(text.empty() ? std::string(name) + " failed" : text);
+}
 
 // The types that schemas have: integers are `int64_t`, numbers `double`, texts strings.
 template <typename T>
@@ -71,7 +92,9 @@ template <typename Result = torch::stable::Tensor, typename... Arguments>
 Result call(const char* name, const char* overload, const Arguments&... arguments) {
   constexpr size_t size = std::max({sizeof...(Arguments), stable_call::Results<Result>::count, size_t(1)});
   std::array<StableIValue, size> stack{torch::stable::detail::from(stable_call::value(arguments))...};
-  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION));
+  if (torch_call_dispatcher(name, overload, stack.data(), TORCH_ABI_VERSION) != 0) {
+    stable_call::fail(name);
+  }
   return stable_call::Results<Result>::read(stack.data());
 }
 

@@ -5,6 +5,7 @@
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
+#include <torch/headeronly/macros/Macros.h>
 
 #include <opwright/refusal.h>
 
@@ -58,10 +59,10 @@ struct DtypeFacts {
   }
 };
 
-// What is asked of a tensor more than once, so that the interface is called once for each.
+// What checks of a call ask of a tensor more than once, so that the interface is called once for each.
 class TensorFacts {
  public:
-  TensorFacts(const torch::stable::Tensor& tensor) : handle_(tensor.get()) {
+  C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN TensorFacts(const torch::stable::Tensor& tensor) : handle_(tensor.get()) {
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_dim(handle_, &dim_));
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_sizes(handle_, &sizes_));
   }
@@ -92,13 +93,9 @@ class TensorFacts {
     return dtype_;
   }
 
-  // The CPU has no index.
   DeviceFacts device() const {
     if (device_.type < 0) {
-      TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(handle_, &device_.type));
-      if (device_.type != 0) {
-        TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(handle_, &device_.index));
-      }
+      ask_device();
     }
     return device_;
   }
@@ -122,6 +119,14 @@ class TensorFacts {
   }
 
  private:
+  // The CPU has no index.
+  C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN void ask_device() const {
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(handle_, &device_.type));
+    if (device_.type != 0) {
+      TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(handle_, &device_.index));
+    }
+  }
+
   AtenTensorHandle handle_;
   std::int64_t dim_ = 0;
   std::int64_t* sizes_ = nullptr;
@@ -244,12 +249,13 @@ struct Concrete {
   }
 
   template <class Sizes>
-  static std::int64_t item(const Sizes& sizes, std::int64_t index) {
+  C10_ALWAYS_INLINE static std::int64_t item(const Sizes& sizes, std::int64_t index) {
     const auto count = static_cast<std::int64_t>(sizes.end() - sizes.begin());
-    if (index < -count || index >= count) {
-      throw std::out_of_range("index " + std::to_string(index) + " is out of range for a list of " + std::to_string(count));
+    const std::int64_t place = index < 0 ? index + count : index;
+    if (C10_UNLIKELY(place < 0 || place >= count)) {
+      fail_index(index, count);
     }
-    return sizes.begin()[index < 0 ? index + count : index];
+    return sizes.begin()[place];
   }
 
   template <class Sizes>
@@ -361,8 +367,14 @@ struct Concrete {
   static bool same_sizes(
       const TensorFacts& tensor, std::int64_t before, std::int64_t after, const TensorFacts& other,
       std::int64_t other_before, std::int64_t other_after) {
-    return tensor.dim() - before - after == other.dim() - other_before - other_after &&
-        std::equal(tensor.begin() + before, tensor.end() - after, other.begin() + other_before);
+    const std::int64_t* const size = tensor.begin() + before;
+    const std::int64_t* const other_size = other.begin() + other_before;
+    const std::int64_t count = tensor.dim() - before - after;
+    bool is_same = count == other.dim() - other_before - other_after;
+    for (std::int64_t place = 0; is_same && place < count; ++place) {
+      is_same = size[place] == other_size[place];
+    }
+    return is_same;
   }
 
   static bool same_list(const List& sizes, const List& others) {
@@ -417,6 +429,10 @@ struct Concrete {
   }
 
  private:
+  [[noreturn]] C10_NOINLINE static void fail_index(std::int64_t index, std::int64_t count) {
+    throw std::out_of_range("index " + std::to_string(index) + " is out of range for a list of " + std::to_string(count));
+  }
+
   static size_t position(std::int64_t dim, std::int64_t count) {
     if (dim < -count || dim >= count) {
       throw std::out_of_range("dimension " + std::to_string(dim) + " is out of range for " + std::to_string(count));
@@ -554,7 +570,7 @@ inline void check_inplace(
 template <class Value>
 class InLayout {
  public:
-  explicit InLayout(const Value& value) : value_(&value) {}
+  C10_ALWAYS_INLINE explicit InLayout(const Value& value) : value_(&value) {}
   InLayout(const Value& value, Value copy) : value_(&value), copy_(std::move(copy)) {}
 
   operator const Value&() const {
