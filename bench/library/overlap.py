@@ -1,7 +1,8 @@
 """Prints what checks of arguments cost for one call, with each C++ interface: `make bench-calls` runs it.
 
 A kernel calls the check of written arguments that generated wrappers call, again and again, on tensors that share no
-memory. What an operator requires is measured by calls from Python, in turns with calls of the same kernel without it.
+memory. What an operator requires is measured by calls from Python and from C++, in turns with calls of the same kernel
+without it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median, quantiles
 from typing import Any
 
@@ -18,8 +20,9 @@ import opwright
 torch: Any = importlib.import_module("torch")
 
 ROUNDS, CALLS = 9, 1_000_000
-#: Calls from Python: pairs of rounds, and the calls of a round.
+#: Calls of operators: pairs of rounds, the calls of a round, and their arguments.
 PAIRS, CALLS_IN_TURN = 201, 5_000
+ARGUMENTS = (torch.ones(2, 3, 8), torch.ones(2, 3, 8), torch.ones(8), torch.ones(8), 1e-6)
 
 _YAML = """
 namespace: checked_{abi}
@@ -37,9 +40,12 @@ operators:
   dtypes: {{x: [float16, bfloat16, float32, float64], residual: x, weight: x, bias: x}}
   layout: {{x: contiguous, residual: contiguous, weight: contiguous, bias: contiguous}}
   requires: eps > 0
+- func: called(Tensor x, Tensor residual, Tensor weight, Tensor bias, float eps, bool checks, int calls) -> float
+  dispatch: {{CPU: called}}
 """
 
 _CPP = """
+#include <checked_{abi}/ops.h>
 #include <opwright/{header}>
 #include <ctime>
 
@@ -68,6 +74,12 @@ double three(const {tensor}& a, const {tensor}& b, const {tensor}& c, const {ten
 double kernel(const {tensor}&, const {tensor}&, const {tensor}&, const {tensor}&, double eps) {{
   return eps;
 }}
+double called(
+    const {tensor}& x, const {tensor}& residual, const {tensor}& weight, const {tensor}& bias, double eps, bool checks,
+    int64_t calls) {{
+  return checks ? nanoseconds(calls, [&] {{ checked_{abi}::required(x, residual, weight, bias, eps); }})
+                : nanoseconds(calls, [&] {{ checked_{abi}::bare(x, residual, weight, bias, eps); }});
+}}
 }} // namespace checked_{abi}::native
 """
 
@@ -93,30 +105,36 @@ def main() -> None:
         for name, (operator, arguments) in cases.items():
             rounds = [getattr(operators, operator)(*arguments, CALLS) for _ in range(ROUNDS)]
             print(f"{abi}, {name}: {median(rounds):.1f} ns ({min(rounds):.1f} to {max(rounds):.1f})")
-        times = paired_nanoseconds(operators.bare.default, operators.required.default)
-        added = [checked - bare for bare, checked in times]
-        bare, checked = (median(column) for column in zip(*times, strict=True))
-        low, _, high = quantiles(added, n=4)
-        print(
-            f"{abi}, what four tensors have to be: {median(added):.0f} ns (half of the pairs: {low:.0f} to {high:.0f}) "
-            f"of a call of {checked:.0f} ns, {bare:.0f} without"
+        bare, required = operators.bare.default, operators.required.default
+        show_difference(f"{abi}, from Python", [from_python(bare), from_python(required)])
+        show_difference(
+            f"{abi}, from C++",
+            [partial(operators.called, *ARGUMENTS, checks, CALLS_IN_TURN) for checks in (False, True)],
         )
 
 
-def paired_nanoseconds(*operators: Callable[..., object]) -> list[list[float]]:
-    """The processor time of a call of each operator, in each round in turns."""
-    arguments = (torch.ones(2, 3, 8), torch.ones(2, 3, 8), torch.ones(8), torch.ones(8), 1e-6)
-    rounds = []
+def from_python(operator: Callable[..., object]) -> Callable[[], float]:
+    """What gives the processor time of a call in nanoseconds."""
+
+    def run() -> float:
+        begin = time.process_time()
+        for _ in range(CALLS_IN_TURN):
+            operator(*ARGUMENTS)
+        return (time.process_time() - begin) / CALLS_IN_TURN * 1e9
+
+    return run
+
+
+def show_difference(caller: str, timed: list[Callable[[], float]]) -> None:
+    """Print what checks add to a call, which runs without them and with them in turns."""
     with torch.inference_mode():
-        for _ in range(PAIRS):
-            times = []
-            for operator in operators:
-                begin = time.process_time()
-                for _ in range(CALLS_IN_TURN):
-                    operator(*arguments)
-                times.append((time.process_time() - begin) / CALLS_IN_TURN * 1e9)
-            rounds.append(times)
-    return rounds
+        times = [[run() for run in timed] for _ in range(PAIRS)]
+    bare, checked = (median(column) for column in zip(*times, strict=True))
+    low, middle, high = quantiles([checked - bare for bare, checked in times], n=4)
+    print(
+        f"{caller}, what four tensors have to be: {middle:.0f} ns (half of the pairs: {low:.0f} to {high:.0f}) "
+        f"of a call of {checked:.0f} ns, {bare:.0f} without"
+    )
 
 
 if __name__ == "__main__":
