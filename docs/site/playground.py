@@ -97,7 +97,7 @@ def write_playground(folder: Path, modules: Path, torch: str) -> None:
 
 def _compiled(groups: list[dict[str, bytes]], pyodide: Path) -> list[dict[str, bytes]]:
     """Groups of files, with what Pyodide's Python compiles from modules instead of their sources."""
-    # The inputs of a release have a module too, which is read.
+    # The inputs of a release have modules too, which are read.
     sources = [
         {path: data.decode() for path, data in files.items() if path.endswith(".py") and not path.startswith("inputs/")}
         for files in groups

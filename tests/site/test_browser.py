@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
+import json
 import re
 import shutil
 import threading
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -202,6 +205,18 @@ def test_operators(page: Any) -> None:
     page.goto("operators/#relu_")
     page.get_by_role("heading", name="relu_", exact=True).wait_for()
     assert "ReluBackward0" in page.inner_text("#operator")
+
+
+def test_playground_loads_compiled_modules() -> None:
+    """Browsers compile no Python: they load what was compiled when the site was built, but for inputs that are read."""
+    folder = SITE / "assets" / "playground"
+    sizes, _, contents = gzip.decompress((folder / "opwright.bin").read_bytes()).partition(b"\n")
+    files = json.loads(sizes)
+    assert sum(files.values()) == len(contents)
+    with ZipFile(folder / "python_stdlib.zip") as library:
+        paths = [*files, *library.namelist()]
+    assert [path for path in paths if path.endswith(".py") and not path.startswith("inputs/")] == []
+    assert {"engine.pyc", "opwright/__init__.pyc", "json/__init__.pyc"} <= set(paths)
 
 
 def test_playground_generates(page: Any) -> None:
