@@ -177,7 +177,7 @@ def test_the_table_of_a_release_is_what_its_dispatcher_says() -> None:
     """The table of the installed PyTorch, written anew, is the one that the project has."""
     assert hand_table.path().read_text(encoding="utf-8") == hand_table.table()
     page = (Path(__file__).resolve().parents[3] / "docs" / "explain.md").read_text(encoding="utf-8")
-    assert f"{len(hand_registrations(hand_table.release())):,} of them" in page
+    assert f"{len(hand_registrations(hand_table.release())):,} of these places" in page
 
 
 def test_releases_with_a_table_need_no_sources(capsys: pytest.CaptureFixture[str]) -> None:
