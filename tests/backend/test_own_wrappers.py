@@ -144,7 +144,8 @@ def test_hooks_and_checks_are_around_own_kernels(tmp_path: Path, is_compiled: bo
     (tmp_path / "acme" / "memory.h").write_text(MEMORY)
     assert text.count("const acme::Access access;") == 2, "both overloads of the structured operator"
     assert text.count('acme::done("acme::scale", opwright_result);') == 1
-    checked = text.index("opwright_checks::ratio<::opwright::Concrete>(::opwright::facts(x), ::opwright::facts(weight));")
+    facts = "::opwright::facts(x), ::opwright::facts(weight)"
+    checked = text.index(f"opwright_checks::ratio<::opwright::Concrete>({facts});")
     assert checked < text.index('acme::done("acme::ratio", opwright_result);')
     if is_compiled:
         compiler = Compiler(program, tmp_path, [tmp_path, tmp_path / "include", INCLUDE])
