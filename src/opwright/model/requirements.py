@@ -91,6 +91,12 @@ class TensorDims(NamedTuple):
         return next((place for place, item in enumerate(self.items) if item.kind in _OPEN), None)
 
     @property
+    def first_pack(self) -> str:
+        """Name of the pack that the pattern begins with, if its sizes are the same everywhere; empty if it does not."""
+        item = self.items[0] if self.items else None
+        return "" if item is None or item.kind is not DimKind.pack or item.broadcasts else item.text
+
+    @property
     def has_pack(self) -> bool:
         """Whether an item stands for any number of dimensions whose elements are computed alone."""
         return _pack(self) is not None

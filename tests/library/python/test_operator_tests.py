@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,60 @@ def test_devices_that_are_not_there_are_skipped(torch: ModuleType, generate_libr
     }
     cuda = [] if torch.cuda.is_available() else ["there is no device cuda"]
     assert skips == {"f-0-cpu": [], "f-0-cuda": cuda, "g-0-cpu": ["this build has no kernel"]}
+
+
+LARGE = """\
+namespace: largely
+operators:
+- {func: "half(Tensor x, Tensor weight) -> Tensor", dims: {x: "*b d", weight: d, return: "*b d"}, dispatch: {CPU: half}}
+- {func: "swap(Tensor x) -> Tensor", dims: {x: "d *b", return: "*b d"}, dispatch: {CPU: swap}}
+- {func: "add(Tensor x, Tensor y) -> Tensor", dims: {x: "*#b", y: "*b", return: "*b"}, dispatch: {CPU: add}}
+"""
+
+
+def test_large_tensors_find_lost_bits(
+    torch: ModuleType, generate_library: GenerateLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that writes or reads places without their upper bits fails, and a right one passes in two dtypes."""
+    monkeypatch.setenv("OPWRIGHT_LARGE", "1")
+    text = (generate_library(LARGE) / "tests/test_largely.py").read_text().replace("import largely\n", "")
+    library = torch.library.Library("largely", "DEF")
+    for schema in (
+        "half(Tensor x, Tensor weight) -> Tensor",
+        "swap(Tensor x) -> Tensor",
+        "add(Tensor x, Tensor y) -> Tensor",
+    ):
+        library.define(schema)
+    kind = "right"
+    dtypes = set()
+
+    def half(x: ModuleType, weight: ModuleType) -> object:
+        dtypes.add(x.dtype)
+        if kind == "single" and x.dtype != torch.float32:
+            raise RuntimeError("float32 alone")
+        places = torch.arange(x.numel())
+        result = x.flatten()[places % 2**12 if kind == "reads" else places].view_as(x) * weight / 2
+        return result.where(places.view_as(x) < 2**12, 0) if kind == "writes" else result
+
+    library.impl("half", half, "CPU")
+    scope: dict[str, Any] = {"__name__": "test_largely"}
+    exec(compile(text, "test_largely.py", "exec"), scope)
+    scope["LARGE"] = 2**12
+    [marked] = [mark for mark in scope["test_large"].pytestmark if mark.name == "parametrize"]
+    samples = {parameter.id: parameter.values for parameter in marked.args[1]}
+    assert {name.partition("-")[0] for name in samples} == {"half"}
+    for each in ("right", "single"):
+        kind = each
+        dtypes.clear()
+        scope["test_large"](*samples["half-0"])
+        assert (torch.float32 in dtypes) == (kind == "single")
+    for each in ("reads", "writes"):
+        kind = each
+        with pytest.raises(AssertionError, match="not close"):
+            scope["test_large"](*samples["half-0"])
+    scope["free_memory"] = lambda _: 0
+    with pytest.raises(pytest.skip.Exception, match="MiB of memory"):
+        scope["test_large"](*samples["half-0"])
 
 
 @pytest.mark.thorough

@@ -125,6 +125,17 @@ def _is_mapped(function: NativeFunction) -> bool:
     return is_plain and has_tensor and returns_tensors and not (has_list and function.is_abstract)
 
 
+def _batched(function: NativeFunction) -> tuple[str, ...]:
+    """Tensors that may get a first dimension with more elements, each of which an operator computes on its own."""
+    requirements = function.requirements
+    if requirements is None or any(requirements.sums) or function.arguments.writes or None in requirements.results:
+        return ()
+    packs = {dims.first_pack for dims in requirements.results if dims is not None}
+    batched = [(name, dims) for name, dims in requirements.dims if dims.has_pack]
+    packs.update([dims.first_pack for _, dims in batched])
+    return tuple([name for name, _ in batched]) if len(packs) == 1 and packs != {""} else ()
+
+
 def _row(test: OperatorTest) -> str:
     """Row of an operator in the table of tests."""
     function = test.function
@@ -148,6 +159,8 @@ def _row(test: OperatorTest) -> str:
         fields.append(f'dtype="{dtypes[0]}"')
     if test.gradients:
         fields.append(f"gradients={dumps(test.gradients)}")
+    if batched := _batched(function):
+        fields.append(f"batched={dumps(batched)}")
     flags = {
         "conditional": bool(function.library_fields.condition),
         "forward": test.forward,
