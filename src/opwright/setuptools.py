@@ -67,6 +67,8 @@ _PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The macro with the oldest release that a binary serves.
 _TARGET: Final = "TORCH_TARGET_VERSION"
+#: The macro with which calls of kernels for CUDA check their launches.
+_CHECK_LAUNCHES: Final = "OPWRIGHT_CHECK_LAUNCHES"
 #: The shared object with which calls that record no gradient go past Python, and its source below the headers.
 _FAST_CALLS: Final = ("_fast_calls", "opwright/fast_calls.cpp")
 #: The name of the header that declares the operators of a library; it includes headers of PyTorch alone.
@@ -344,6 +346,8 @@ class BuildOperators(build_ext):
         headers = [header for header in code.headers if os.path.basename(header) == _PUBLIC_HEADER]
         if target is not None and _TARGET not in dict(extension.define_macros):
             extension.define_macros.append((_TARGET, target))
+        if self.debug and _cuda_sources(extension):
+            extension.define_macros.append((_CHECK_LAUNCHES, None))
         extension.packages = [_cmake_package(header, code.include) for header in headers]
 
     def copy_extensions_to_source(self) -> None:

@@ -36,7 +36,7 @@ operators:
 
 
 def test_a_library_with_kernels_for_cuda_alone(generate_library: GenerateLibrary) -> None:
-    """Wrappers of CUDA kernels check and set the device unless the entry says otherwise."""
+    """Wrappers of CUDA kernels check launches, and check and set the device unless the entry says otherwise."""
     source = (generate_library(ON_CUDA) / "src" / "acme" / "register_0.cpp").read_text()
     assert "#include <c10/cuda/CUDAGuard.h>" in source
     assert "#include <ATen/cuda/EmptyTensor.h>" in source
@@ -46,7 +46,7 @@ def test_a_library_with_kernels_for_cuda_alone(generate_library: GenerateLibrary
         "  globalContext().lazyInitDevice(c10::DeviceType::CUDA);",
         "    c10::cuda::OptionalCUDAGuard guard_;",
         '  m.impl("scale", &wrapper_CUDA__scale);',
-        '  m.impl("free", static_cast<acme::_ops::free::ptr_schema>(&acme::native::free_cuda));',
+        'at::Tensor wrapper_CUDA__free(const at::Tensor & self) {\n  OPWRIGHT_LAUNCHES("acme::free");',
         '  m.impl("outer.out", &wrapper_CUDA_outer_out_out);',
         "TORCH_LIBRARY_IMPL(acme, Meta, m) {",
     ):

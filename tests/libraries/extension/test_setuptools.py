@@ -23,7 +23,7 @@ from setuptools.errors import CompileError
 from opwright.libraries.extension.generated import GeneratedCode, update_code
 from opwright.libraries.extension.project import write_project
 from opwright.libraries.extension.toolchain import first_error, needs_cpp_library
-from opwright.setuptools import OperatorExtension, _add_flags, _leave_out_python
+from opwright.setuptools import BuildOperators, OperatorExtension, _add_flags, _leave_out_python
 from opwright.source.text import SourceFile
 from tests.libraries.extension.compiler import FakeCompiler
 
@@ -600,6 +600,26 @@ def test_flags_of_the_other_compiler_are_not_given_to_nvcc(
     _add_flags(extension, CODE, abi=1)
     assert extension.extra_compile_args == {"cxx": ["-g0", "-DFAST"], "nvcc": ["-DFAST"]}
     assert ("USE_CUDA", None) in extension.define_macros
+
+
+@pytest.mark.parametrize(
+    ("sources", "debug", "macros"),
+    [
+        (["stable.cpp", "stable_cuda.cu"], True, ["OPWRIGHT_CHECK_LAUNCHES"]),
+        (["stable.cpp", "stable_cuda.cu"], None, []),
+        (["stable.cpp"], True, []),
+    ],
+)
+def test_debug_builds_check_launches(tmp_path: Path, sources: list[str], debug: bool | None, macros: list[str]) -> None:
+    """`build_ext --debug` defines the macro where there are sources in CUDA."""
+    pytest.importorskip("torch")
+    command = BuildOperators(Distribution())
+    command.initialize_options()
+    command.build_temp, command.debug = str(tmp_path), debug
+    paths = [str(PROJECTS / "csrc" / source) for source in sources]
+    extension = OperatorExtension("acme_ops._C", [str(PROJECTS / "stable.yaml")], paths, extra_objects=["other.o"])
+    command._generate(extension)
+    assert [name for name, _ in extension.define_macros if name.startswith("OPWRIGHT")] == macros
 
 
 def test_device_code_is_linked(builder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

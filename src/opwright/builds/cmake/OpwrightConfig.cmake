@@ -138,7 +138,7 @@ function(opwright_add_operator_library target)
     # Of CUDA's runtime, a process has the one of PyTorch. Headers of the stable ABI declare the stream with USE_CUDA.
     find_package(CUDAToolkit REQUIRED)
     set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Shared)
-    target_compile_definitions(${target} PRIVATE USE_CUDA)
+    target_compile_definitions(${target} PRIVATE USE_CUDA "$<$<CONFIG:Debug>:OPWRIGHT_CHECK_LAUNCHES>")
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
     target_link_libraries(${target} PRIVATE CUDA::cudart)
   endif()

@@ -27,13 +27,13 @@ from opwright.emit.library.meta_kernels import has_meta_kernel
 from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.parts import LibraryPart, Section
 from opwright.emit.library.requirements import check_call, copied_arguments, has_checks, written_checks
-from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, LIBRARY_KEYS, META, DispatchKey
+from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OwnWrappers
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import guard, include_line
+from opwright.syntax.cpp import guard, include_line, string_literal
 
 #: Stands for a type that the stable API lacks, with which nothing is compared.
 AS_DECLARED: Final = "::opwright::as_declared"
@@ -71,6 +71,8 @@ def kernel_assertions(kernel: str, name: str, expected: Expected) -> str:
 #: What declares the operators that allocate outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("ATen/ops/empty.h", "ATen/ops/empty_strided.h")
 
+#: What checks launches of kernels.
+LAUNCH_HEADER: Final = "opwright/launch.h"
 
 #: What registers kernels with signatures of their own.
 _OWN_SIGNATURE: Final = "opwright/own_signature.h"
@@ -92,13 +94,13 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             text = _key_text(part, backend, wrapped, context)
             is_boxed = part.has_own_signatures and not _has_structured(wrapped)
             headers = [_OWN_SIGNATURE] if is_boxed else _includes(backend, wrapped, context)
-            if any(function in backend.checks for _, kinds in wrapped for function, _ in kinds):
+            functions = [function for _, kinds in wrapped for function, _ in kinds]
+            if any(function in backend.checks and checks_overlap(function) for function in functions):
                 headers.append(OVERLAP_HEADER)
-            if part.wrappers is not None and any(
-                has_hooks(function, backend) for _, kinds in wrapped for function, _ in kinds
-            ):
+            headers += [LAUNCH_HEADER] if has_launch_checks(key) and not part.has_own_signatures else []
+            if part.wrappers is not None and any(has_hooks(function, backend) for function in functions):
                 headers += [*part.wrappers.includes, *hook_headers(part.wrappers.hooks)]
-            conditions = {_condition(function, backend) for _, kinds in wrapped for function, _ in kinds}
+            conditions = {_condition(function, backend) for function in functions}
             condition = conditions.pop() if len(conditions) == 1 else ""
             if condition:
                 # Builds without the kernels may lack the headers.
@@ -152,12 +154,14 @@ def _backend(
 
 
 def _checks(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, str]:
-    """Checks of arguments, with which wrappers begin: what operators require, and that no memory is shared."""
+    """Checks with which wrappers begin: what operators require, that no memory is shared, and of launches."""
     if not is_checked_under(key):
         return {}
     checks: dict[NativeFunction, str] = {}
     for function in part.functions:
-        texts = [overlap_check(function)] if checks_overlap(function) else []
+        # Declared kernels are checked before they run, by a function of its own.
+        texts = [launch_check(function)] if has_launch_checks(key) and not part.has_own_signatures else []
+        texts += [overlap_check(function)] if checks_overlap(function) else []
         texts += [check_call(function, key)] if has_checks(function) else []
         texts += [] if key.is_composite else written_checks(function)
         if texts:
@@ -203,6 +207,21 @@ def stream_comment(functions: Iterable[NativeFunction], stream: str, check: str)
         "// callers choose it, and CUDA graphs record it. They wait for nothing, and return before they have run.\n"
         f"// After a launch, `{check}()` reports what is wrong with it.\n\n"
     )
+
+
+def has_launch_checks(key: DispatchKey) -> bool:
+    """Whether launches of the kernels of a key are checked where a macro says so.
+
+    >>> from opwright.model.dispatch_key import CPU
+    >>> has_launch_checks(CUDA), has_launch_checks(CPU)
+    (True, False)
+    """
+    return key.device is CUDA.device and is_checked_under(key)
+
+
+def launch_check(function: NativeFunction) -> str:
+    """Statement that checks the launches of the scope that it begins."""
+    return f"OPWRIGHT_LAUNCHES({string_literal(f'{function.namespace}::{function.name.text}')});"
 
 
 def has_guard(key: DispatchKey) -> bool:

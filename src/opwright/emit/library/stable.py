@@ -17,7 +17,16 @@ from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.library.build_namespace import cpp_text, module_text
 from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
-from opwright.emit.library.kernels import AS_DECLARED, Expected, has_guard, kernel_assertions, stream_comment
+from opwright.emit.library.kernels import (
+    AS_DECLARED,
+    LAUNCH_HEADER,
+    Expected,
+    has_guard,
+    has_launch_checks,
+    kernel_assertions,
+    launch_check,
+    stream_comment,
+)
 from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.emit.library.python.overloads import calls_another_form
 from opwright.emit.library.requirements import (
@@ -187,14 +196,15 @@ def _schemas(unit: StableLibrary) -> str:
 
 
 def _first_statements(unit: StableLibrary, function: NativeFunction, key: DispatchKey) -> list[str]:
-    """Checks of the arguments of calls of a kernel. Kernels with own signatures get them as they are."""
+    """Checks of the arguments of calls of a kernel, and of its launches. Those with own signatures have none."""
     if unit.has_own_signatures or not is_checked_under(key):
         return []
     more = "" if key.is_dense else ", /*is_dense=*/false"
     checks = [overlap_check(function, more)] if checks_overlap(function) else []
     check = stable_check_call(function)
     checks += [check] if check else []
-    return [*(_device_statements(function) if has_guard(key) else []), *checks]
+    launches = [launch_check(function)] if has_launch_checks(key) else []
+    return [*launches, *(_device_statements(function) if has_guard(key) else []), *checks]
 
 
 def _device_statements(function: NativeFunction) -> list[str]:
@@ -349,6 +359,8 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     headers += [STABLE_OVERLAP_HEADER] if any(map(checks_overlap, unit.functions)) else []
     headers += [STABLE_REQUIREMENTS_HEADER] if any(function.requirements for function in unit.functions) else []
     headers += [_DEVICES_HEADER] if _has_device_statements(unit) else []
+    is_launched = any(has_launch_checks(kernel.key) for _, kernel in unit.kernels())
+    headers += [LAUNCH_HEADER] if is_launched and not unit.has_own_signatures else []
     headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
     headers += [SIGNATURE_HEADER] if unit.has_own_signatures else []
     return {
