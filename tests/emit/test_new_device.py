@@ -177,6 +177,8 @@ NAMING_DEVICES = {
     "opwright.emit.library.implementations": {"CPU"},
     "opwright.emit.dispatch.device_kernels": {"CPU"},
     "opwright.emit.dispatch.traps": {"CPU"},
+    # CUDA's runtime keeps errors of launches until somebody asks.
+    "opwright.emit.library.kernels": {"CUDA"},
     # Static runtime runs on the CPU only.
     "opwright.emit.static_runtime.support": {"CPU"},
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.

@@ -313,7 +313,7 @@ def test_ten_lines_of_a_script(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert "error[E1204]: `acme::native::cube(at::Tensor const&)` is declared and not defined" in done.stderr
+    assert "error[E1210]: `acme::native::cube` is wanted as `at::Tensor (const at::Tensor &)`" in done.stderr
 
 
 STABLE_SCRIPT = '''\
