@@ -33,9 +33,10 @@ class CallDevice {
     }
   }
 
-  void add(const char* name, const std::optional<torch::stable::Tensor>& tensor) {
-    if (tensor.has_value()) {
-      add(name, *tensor);
+  template <class Value>
+  void add(const char* name, const std::optional<Value>& value) {
+    if (value.has_value()) {
+      add(name, *value);
     }
   }
 
