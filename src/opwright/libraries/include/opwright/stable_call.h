@@ -16,8 +16,7 @@
 #include <utility>
 
 #if defined(__ELF__)
-// PyTorch has it since 2.13. With a release before, the address of a weak symbol is null.
-extern "C" const char* torch_exception_get_what_without_backtrace() __attribute__((weak));
+#include <dlfcn.h>
 #endif
 
 namespace opwright {
@@ -28,8 +27,9 @@ namespace stable_call {
 [[noreturn]] inline void fail(const char* name) {
   std::string text;
 #if defined(__ELF__)
-  if (torch_exception_get_what_without_backtrace != nullptr) {
-    text = torch_exception_get_what_without_backtrace();
+  // PyTorch has it since 2.13. It is asked for by name, so that the binary serves releases before.
+  if (void* const get_what = dlsym(RTLD_DEFAULT, "torch_exception_get_what_without_backtrace")) {
+    text = reinterpret_cast<const char* (*)()>(get_what)();
   }
 #endif
   // An error in Python has its type before the text, and where it was raised after it.
