@@ -75,7 +75,15 @@ _FAST_CALLS: Final = ("_fast_calls", "opwright/fast_calls.cpp")
 _PUBLIC_HEADER: Final = "ops.h"
 #: Options of the command that are in commands of compilers and linkers.
 _COMPILING_OPTIONS: Final = (
-    *("debug", "define", "include_dirs", "libraries", "library_dirs", "link_objects", "plat_name", "rpath", "undef"),
+    "debug",
+    "define",
+    "include_dirs",
+    "libraries",
+    "library_dirs",
+    "link_objects",
+    "plat_name",
+    "rpath",
+    "undef",
 )
 
 

@@ -187,9 +187,8 @@ def import_torch() -> ModuleType:
 def torch_version_file() -> str:
     """Path of `torch/version.py`; PyTorch is not imported. Raises Fault if there is none (E1201)."""
     package = find_spec("torch")
-    if package is None or package.origin is None:
-        return os.path.join(os.path.dirname(str(import_torch().__file__)), "version.py")
-    return os.path.join(os.path.dirname(package.origin), "version.py")
+    origin = None if package is None else package.origin
+    return os.path.join(os.path.dirname(origin or str(import_torch().__file__)), "version.py")
 
 
 def is_for_rocm() -> bool:
