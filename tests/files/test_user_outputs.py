@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from opwright.cli.main import main
+from opwright.files.user_files import finish_killed_runs
 from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Fault
 
@@ -111,3 +114,63 @@ def test_import_replaces_with_force(folder: Path) -> None:
     assert main(["import", "a.cpp", "--out", "o.yaml", "--force"]) == 0
     assert os.stat("o.yaml").st_mode & 0o777 == 0o600
     assert "namespace: acme" in Path("o.yaml").read_text()
+
+
+LINKED = (
+    ["import", "a.cpp", "--out", "link/o.yaml", "--force"],
+    ["import", "a.cpp", "--out", "o.yaml", "--derivatives", "link/d.yaml", "--force"],
+    ["import", "csrc", "--out", "o.yaml", "--edit", "--force"],
+    ["port", "csrc", "--out", "link", "--force"],
+    ["port", "csrc", "--out", "link/inner", "--force"],
+    ["port", "csrc", "--header", "link/calls.h", "--force"],
+    ["port", "csrc/below", "--force"],
+    ["port", "csrc/below/kernel.cpp", "--force"],
+    ["dump", "--library", "acme.yaml", "--out", "link/dump.json", "--force"],
+)
+
+
+@pytest.mark.parametrize("command", LINKED, ids=" ".join)
+def test_no_command_writes_through_a_linked_folder(folder: Path, tmp_path: Path, command: list[str]) -> None:
+    """A linked folder on the way to a file is as a link in its place: what is elsewhere stays as it is."""
+    victim = tmp_path / "victim"
+    (victim / "inner").mkdir(parents=True)
+    (victim / "kernel.cpp").write_text(KERNEL + SOURCE)
+    (victim / "o.yaml").write_text("important")
+    Path("link").symlink_to(victim)
+    Path("csrc").mkdir()
+    Path("csrc/a.cpp").write_text(KERNEL)
+    Path("csrc/below").symlink_to(victim)
+    Path("csrc/b.cpp").symlink_to(victim / "kernel.cpp")
+    Path("a.cpp").write_text(SOURCE)
+    Path("acme.yaml").write_text("namespace: acme\noperators:\n- func: f(Tensor a) -> Tensor\n")
+    assert main(command) == 1
+    assert sorted(os.listdir(victim)) == ["inner", "kernel.cpp", "o.yaml"]
+    assert os.listdir(victim / "inner") == []
+    assert (victim / "kernel.cpp").read_text() == KERNEL + SOURCE
+    assert (victim / "o.yaml").read_text() == "important"
+
+
+def test_a_killed_run_is_taken_back(folder: Path, tmp_path: Path) -> None:
+    """What a run replaced and made before it was killed is as before it once the next run begins."""
+    Path("a").write_text("old")
+    os.chmod("a", 0o640)
+    script = (
+        "import os\\n"
+        "from opwright.files import user_outputs\\n"
+        "real = user_outputs.UserFiles.replace\\n"
+        "def replace(self, path, old, new):\\n"
+        "    if path == 'b': os.kill(os.getpid(), 9)\\n"
+        "    return real(self, path, old, new)\\n"
+        "user_outputs.UserFiles.replace = replace\\n"
+        "user_outputs.write_user_files({'a': b'new', 'b': b'new', 'c': b'c'}, force=True)\\n"
+    ).replace("\\n", "\n")
+    Path("b").write_text("old")
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode == -9
+    assert Path("a").read_text() == "new"
+    finish_killed_runs()
+    assert [Path("a").read_text(), Path("b").read_text(), Path("c").exists()] == ["old", "old", False]
+    assert os.stat("a").st_mode & 0o777 == 0o640
+    write_user_files({"a": b"new", "b": b"new", "c": b"c"}, force=True)
+    finish_killed_runs()
+    assert [Path(name).read_text() for name in "abc"] == ["new", "new", "c"]

@@ -20,6 +20,7 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
+from opwright.files.user_files import finish_killed_runs
 from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the dump, or write it, or write its files."""
+    finish_killed_runs()
     if arguments.dump is not None:
         return _write_files(arguments)
     if arguments.file is not None:

@@ -112,8 +112,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
+    from opwright.files.user_files import finish_killed_runs
     from opwright.libraries.importing.run import ImportRequest, check_import, edit_sources, write_import
 
+    finish_killed_runs()
     macros = dict(word.partition("=")[::2] for word in arguments.define)
     if arguments.backend:
         for option in ("module", "derivatives", "outputs_from", "namespace", "mutates", "by_hand", "edit"):

@@ -8,7 +8,8 @@ A file is replaced only if it has the expected contents. It keeps its owner, per
 - If a new file cannot be like the old one, for instance because that one has hard links, the old one is overwritten.
 
 A killed run can undo nothing. So a run writes each replacement into a record in the user's cache before it begins, and
-the next run finishes or forgets it. The lock beside the records ends with the last process of a run.
+the next run finishes or forgets it. A run that replaces several files together has one more record of all of them: the
+next run takes back what it finds of such a run. The lock beside the records ends with the last process of a run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import os
 import signal
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from json import dumps, loads
 from types import TracebackType
@@ -135,6 +136,8 @@ def _kind(for_writing: bool) -> int:
 
 _FORMAT: Final = "opwright-replacement 1"
 _SUFFIX: Final = ".replacement"
+_GROUP_FORMAT: Final = "opwright-replacements 1"
+_GROUP_SUFFIX: Final = ".replacements"
 _BINARY: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY
 _UPDATE: Final = os.O_RDWR | _BINARY
@@ -161,12 +164,13 @@ class UserFiles:
     Entering it finishes what a killed run left. The journal is for files that the run makes.
     """
 
-    __slots__ = ("_folder", "_lock", "journal")
+    __slots__ = ("_folder", "_groups", "_lock", "journal")
 
     journal: Journal
 
     def __init__(self) -> None:
         self._folder = _state_folder()
+        self._groups: list[str] = []
         self._lock = FolderLock(self._folder)
 
     def __enter__(self) -> UserFiles:
@@ -178,6 +182,9 @@ class UserFiles:
         if self._lock.is_held:
             for name in filter(_is_record, os.listdir(self._folder)):
                 _finish(os.path.join(self._folder, name))
+            for name in os.listdir(self._folder):
+                if name.endswith(_GROUP_SUFFIX):
+                    self._take_back(os.path.join(self._folder, name))
         self.journal = Journal(self._folder, None, locked=self._lock.is_held)
         self.journal.__enter__()
         return self
@@ -186,7 +193,36 @@ class UserFiles:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.journal.__exit__(kind, error, trace)
+        # From here on all files of a group are new.
+        for record in self._groups:
+            _remove(record)
         self._lock.__exit__(kind, error, trace)
+
+    def together(self, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
+        """Note files that are about to be replaced or made, which belong together, with their old and new contents.
+
+        If this run is killed before its context ends, the next one gives each of them its old contents again.
+        """
+        if not self._lock.is_held:
+            return
+        path = os.path.join(self._folder, os.urandom(8).hex() + _GROUP_SUFFIX)
+        fields = [
+            (os.path.realpath(target), None if old is None else old.decode("latin-1"), new.decode("latin-1"))
+            for target, old, new in changes
+        ]
+        if replace_checked_state(path, _GROUP_FORMAT, dumps(fields).encode()):
+            self._groups.append(path)
+
+    def _take_back(self, record: str) -> None:
+        """Give the files of a killed run their old contents, but for those that someone saved meanwhile."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            for target, old, new in loads(read_checked_state(record, _GROUP_FORMAT)[1]):
+                with contextlib.suppress(Fault, OSError):
+                    if old is not None:
+                        self.replace(target, new.encode("latin-1"), old.encode("latin-1"))
+                    elif _holds(target, new.encode("latin-1")):
+                        os.unlink(target)
+        _remove(record)
 
     def replace(self, path: str, old: bytes, new: bytes) -> bool:
         """Replace the contents of a file, or give False if they are not the old ones, or another program writes them.

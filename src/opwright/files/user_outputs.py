@@ -1,7 +1,8 @@
 """Writing files among those of the user: what exists is replaced only if the run read it, or may replace it.
 
-All files are written, or none. A replaced file keeps what `UserFiles` keeps; one that someone saved after the run read
-it is left as it is. A link that leads out of the folder it is in is not followed.
+All files are written, or none: what a killed run wrote, the next one takes back. A replaced file keeps what `UserFiles`
+keeps; one that someone saved after the run read it is left as it is. No link that leads out of the folder it is in is
+followed, neither in place of a file nor on the way to it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def write_user_files(
     Raises Fault if another one exists and the run may not replace it (E2402), if one was saved meanwhile (E2207), if a
     path leads out of its folder, or is no file (E0608), and for errors of the system (E0605 to E0608).
     """
+    for path in contents:
+        check_links(path)
     old = {path: read[path] if path in read else _existing(path) for path in contents}
     changed = [path for path, data in contents.items() if old[path] != data]
     for path in changed:
@@ -34,6 +37,8 @@ def write_user_files(
     replaced: list[str] = []
     with UserFiles() as files, Writer(files.journal) as writer:
         try:
+            if len(changed) > 1:
+                files.together([(path, old[path], contents[path]) for path in changed])
             for path in changed:
                 before = old[path]
                 if before is None:
@@ -52,17 +57,34 @@ def write_user_files(
 
 
 def _existing(path: str) -> bytes | None:
-    """Contents of a file, None if there is none. Raises Fault for what is no file, and for links to elsewhere."""
-    folder, target = os.path.realpath(os.path.dirname(path) or os.curdir), os.path.realpath(path)
-    if os.path.islink(path) and not target.startswith(os.path.join(folder, "")):
-        message = f"`{path}` is a link to `{target}`, outside of its folder"
-        raise Fault.at(NOT_A_FILE, message, help="name the file itself, or remove the link")
+    """Contents of a file, None if there is none. Raises Fault for what is no file."""
     if not os.path.lexists(path):
         return None
-    if not os.path.isfile(target):
+    if not os.path.isfile(path):
         raise Fault.at(NOT_A_FILE, f"cannot write `{path}`: it exists and is not a file")
     try:
-        with open(target, "rb") as stream:
+        with open(path, "rb") as stream:
             return stream.read()
     except OSError as error:
         raise write_fault(path, error) from None
+
+
+def check_links(path: str) -> None:
+    """Raises Fault (E0608) if a part of a path is a link that leads out of the folder that it is in."""
+    part = ""
+    for name in _parts(path):
+        part = os.path.join(part, name)
+        if os.path.islink(part):
+            folder, target = os.path.realpath(os.path.dirname(part) or os.curdir), os.path.realpath(part)
+            if not target.startswith(os.path.join(folder, "")):
+                there = "" if part == path else f"cannot write `{path}`: "
+                message = f"{there}`{part}` is a link to `{target}`, outside of its folder"
+                raise Fault.at(NOT_A_FILE, message, help="name the file itself, or remove the link")
+
+
+def _parts(path: str) -> list[str]:
+    """The names in a path, the first with the root before it."""
+    root, rest = os.path.splitdrive(path)
+    first = root + os.sep if rest.startswith((os.sep, os.altsep or os.sep)) else root
+    names = [name for name in rest.replace(os.altsep or os.sep, os.sep).split(os.sep) if name]
+    return [first, *names] if first else names
