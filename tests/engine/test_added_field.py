@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,12 @@ PLACES: Final = {
 SHIFTED: Final = "- func: shifted(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
 RECORDED: Final = f"{SHIFTED}  recorded: True\n"
 
+#: The files with the kernels of the operator, and of the out overload that is made from it.
+RECORDING: Final = {
+    *("RegisterCPU_2.cpp", "RegisterCPUEverything.cpp"),
+    *("RegisterCompositeExplicitAutograd_0.cpp", "RegisterCompositeExplicitAutogradEverything.cpp"),
+}
+
 #: What importers of `opwright.torchgen.model` see of the field.
 RECORDS: Final = """
 import dataclasses
@@ -39,6 +46,51 @@ plain, _ = NativeFunction.from_yaml({"func": "f(Tensor x) -> Tensor"}, Location(
 print(function.recorded, copy.recorded, plain.recorded)
 from opwright.torchgen.interface.functions import model_function
 print(model_function(copy).recorded, model_function(plain).recorded)
+"""
+
+#: A field of library files: its row, and the attribute.
+LIBRARY_FIELD: Final = {
+    "dialects/library/fields.py": (
+        "ROWS: Final = (\n",
+        '    EntryField(Field("noted", "flag", FLAG, "A note."), lambda node, _: node.value == "True", "noted"),\n',
+    ),
+    "model/library.py": ("    reference: Reference | None = None\n", "    noted: bool = False\n"),
+}
+
+#: One entry for each way to make operators from it.
+MAKERS: Final = """\
+namespace: acme
+operators:
+- func: mean(Tensor self) -> (Tensor mean, Tensor count)
+  outputs: {mean: {like: self}, count: {like: self}}
+  saved: [count]
+  dispatch: {CPU: mean_cpu}
+- func: norm(Tensor! result, Tensor input) -> ()
+  outputs: {result: {like: input}}
+  contracts: [functional, out]
+  dispatch: {CPU: norm_cpu}
+- func: scale(Tensor! result, Tensor self) -> ()
+  outputs: {result: {like: self}}
+  contracts: [inplace]
+  dispatch: {CPU: scale_cpu}
+- func: shifted(Tensor self) -> Tensor
+  autogen: shifted.out
+  dispatch: {CPU: shifted_cpu}
+- func: fill_(Tensor(a!) self) -> Tensor(a!)
+  autogen: fill, fill.out
+  dispatch: {CPU: fill_cpu}
+"""
+
+#: Prints each operator of a library file, whether it is made, and the two fields.
+OPERATORS: Final = """
+import sys
+import opwright
+from opwright.run.generation import Generation
+from opwright.run.request import Request
+from opwright.source.text import SourceFile
+request = Request(opwright.open_inputs(), {}, ("library",), libraries=(SourceFile.read(sys.argv[1]),))
+for function in Generation(request).job.catalog:
+    print(function.name, function.is_synthesized, function.recorded, function.library_fields.noted)
 """
 
 
@@ -53,6 +105,8 @@ class Copy:
         assert set(recipe.changed) == PLACES.keys()
         for (name, place), block in zip(PLACES.items(), recipe.blocks, strict=True):
             replace_once(self.package / name, place, place + indent(block, "    "))
+        for name, (place, line) in LIBRARY_FIELD.items():
+            replace_once(self.package / name, place, place + line)
 
     def python(self, *words: str, status: int = 0) -> str:
         """What Python prints with the copy on its path."""
@@ -84,7 +138,7 @@ def test_an_edited_value_regenerates_its_files(copy: Copy, tmp_path: Path, refer
         copy.run(*project.words("--jobs", "1", out=fresh))
         assert files_of(project.out) == files_of(fresh)
         changed = {Path(path).name for path, text in files_of(fresh).items() if text != before[path]}
-        assert changed == ({"RegisterCPU_2.cpp", "RegisterCPUEverything.cpp"} if new == RECORDED else set())
+        assert changed == (RECORDING if new == RECORDED else set())
         texts = b"".join(text for path, text in files_of(fresh).items() if "RegisterCPU_" in path)
         assert texts.count(b'RECORD_FUNCTION("wrapper_CPU__shifted"') == (new == RECORDED)
 
@@ -115,9 +169,19 @@ def test_tools_show_the_field(copy: Copy, tmp_path: Path, reference_inputs: Path
     project.edit(SHIFTED, RECORDED)
     where = ("--source-path", project.inputs, "--release", "2.13")
     dump = json.loads(copy.run("dump", *where))
-    assert {row["name"] for row in dump["operators"] if row.get("recorded")} == {"shifted"}
+    assert {row["name"] for row in dump["operators"] if row.get("recorded")} == {"shifted", "shifted.out"}
     difference = copy.run("diff", tmp_path / "old.yaml", project.yaml, "--all")
     assert "its `recorded` is `True` instead of `False`" in difference
     assert "wrappers tell the profiler of calls" in copy.run("explain", "shifted", *where)
     assert "recorded: True" in copy.run("explain", "shifted", "--passes", *where)
     assert copy.python("-c", RECORDS).split() == ["True", "True", "False", "True", "False"]
+
+
+def test_every_made_operator_has_the_fields(copy: Copy, tmp_path: Path) -> None:
+    """What `saved`, `contracts` and `autogen` make of an entry has the values of fields that nobody told them of."""
+    path = tmp_path / "library.yaml"
+    path.write_text(re.sub("(?m)^- func: .*$", r"\g<0>\n  recorded: True\n  noted: True", MAKERS), encoding="utf-8")
+    rows = [line.split() for line in copy.python("-c", OPERATORS, str(path)).splitlines()]
+    made = {name for name, is_made, _, _ in rows if is_made == "True"}
+    assert made == {"mean", "norm.functional", "norm.out", "scale_", "shifted.out", "fill", "fill.out"}
+    assert [row for row in rows if row[2:] != ["True", "True"]] == []

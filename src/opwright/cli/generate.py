@@ -30,10 +30,9 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
-from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
 from opwright.incremental.state import last_families
-from opwright.run.incremental_generation import IncrementalGeneration
+from opwright.run.incremental_generation import IncrementalGeneration, template_files
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.limits import read_number
 from opwright.source.terminal import tell
@@ -258,8 +257,7 @@ def _count(text: str) -> int:
 def _further_files(arguments: argparse.Namespace) -> list[str]:
     files = [*arguments.library, *arguments.backend, *arguments.operators, *arguments.input]
     files += _executorch_files(arguments)
-    if arguments.templates is not None:
-        files += template_paths(arguments.templates)
+    files += template_files(arguments.templates)
     files += further_files(arguments, _folders(arguments))
     if arguments.uses_plugins:
         from opwright.cli.plugin_use import plugin_files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opwright.model.extra_values import NO_VALUES, ExtraValues
 from opwright.source.records import NamedTuple
@@ -130,6 +130,19 @@ class LibraryFields(NamedTuple):
     alias_analysis: str = ""
     reference: Reference | None = None
 
+    def made(self, **differing: Any) -> LibraryFields:  # noqa: ANN401
+        """The fields of an operator that is made from the one with these, which has all but those of the entry alone.
+
+        `differing` are the fields in which it differs besides.
+
+        >>> fields = LibraryFields(doc="Mean.", batch_rule="acme::mean_rule").made(condition="defined(ACME)")
+        >>> fields.doc, fields.batch_rule, fields.condition
+        ('Mean.', '', 'defined(ACME)')
+        """
+        if self == NO_LIBRARY_FIELDS and not differing:
+            return NO_LIBRARY_FIELDS
+        return self._replace(**{**_OF_MADE, **differing})
+
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.
 PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API", graph="torch::autograd::generated")
@@ -140,6 +153,15 @@ BUILD_NAMESPACE: Final = "TORCH_EXTENSION_NAME"
 
 #: The fields of an entry that has none of them.
 NO_LIBRARY_FIELDS: Final = LibraryFields()
+
+#: The fields about the kernels, the calls and the forms of the entry alone, with the values of a made operator.
+_OF_MADE: Final = {
+    name: NO_LIBRARY_FIELDS._asdict()[name]
+    for name in (
+        *("autocast", "batch_rule", "contracts", "made_tags", "reference", "samples", "saved", "values", "written"),
+        *("contract_of", "returned_from", "returned"),
+    )
+}
 
 
 def library_names(namespace: str, cpp_namespace: str = "") -> Library:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -192,6 +192,31 @@ _copy_fields: Final = fields_copier(FIELD_NAMES)
 #: The values of fields that an entry does not have.
 NO_FIELDS: Final = EntryFields()
 
+#: The fields that tell how PyTorch's builds bind the operator of an entry, and which kernels the entry has itself. A
+#: made operator has the values of an entry without them, and no device is checked or guarded for its kernel, which
+#: calls another operator. It has all other fields of the entry.
+_OF_THE_ENTRY_ALONE: Final = (
+    *("function", "method", "python_module", "category_override", "manual_cpp_binding", "cpp_no_default_args"),
+    *("structured", "structured_delegate", "structured_inherits", "precomputed", "ufunc", "autogen"),
+    "manual_kernel_registration",
+)
+_OF_MADE: Final = {
+    **{name: getattr(NO_FIELDS, name) for name in _OF_THE_ENTRY_ALONE},
+    "device_check": DeviceCheck.NoCheck,
+    "device_guard": False,
+}
+
+
+class MadeFields(NamedTuple):
+    """Fields in which a made operator differs from that which it is made from: those of all entries, and of libraries.
+
+    `made` of `UnlinkedFunction` and of `LibraryFields` say what else differs in every one.
+    """
+
+    differing: Mapping[str, Any]
+    differing_of_library: Mapping[str, Any]
+
+
 #: Why fingerprints leave out what conventions often ask for.
 _OF_SCHEMA: Final = "it is that of the schema"
 
@@ -275,6 +300,28 @@ class UnlinkedFunction(EntryFields):
         self.cache: Final[dict[object, object]] = {}
         self.group: Final[NativeFunctionsGroup | None] = None
         self.view_group: Final[ViewGroup | None] = None
+
+    def made(self, schema: FunctionSchema, kernel: Kernel, fields: MadeFields) -> UnlinkedFunction:
+        """An operator made from this one, whose only kernel calls another operator.
+
+        It has every field of this one but those of the entry alone, and those that `fields` say differ: a field that is
+        added is one of every made operator. Where the kernel is an implicit composite, the operators that it calls have
+        the derivatives.
+        """
+        values = {name: getattr(self, name) for name in FIELD_NAMES}
+        is_composite = kernel.key in _IMPLICIT_KEYS
+        return UnlinkedFunction(
+            EntryFields(**{**values, **_OF_MADE, **fields.differing}),
+            namespace=self.namespace,
+            schema=schema,
+            entry=self.entry,
+            kernels={kernel.key: kernel},
+            is_synthesized=True,
+            is_abstract=self.is_abstract and not is_composite,
+            has_ignored_kernels=self.needs_derivative and not is_composite,
+            library=self.library,
+            library_fields=self.library_fields.made(**fields.differing_of_library),
+        )
 
     def __str__(self) -> str:
         return f"{self.namespace}::{self.schema}"

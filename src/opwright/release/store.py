@@ -213,7 +213,9 @@ class FolderStore:
         files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
         if self._root is not None:
             modules = [
-                f"{folder}/{name}" for folder in GENERATOR_FOLDERS for name in _files(self.display_path(folder), "")
+                f"{folder}/{name}"
+                for folder in GENERATOR_FOLDERS
+                for name in _files(self.display_path(f"{folder}/"), "")
             ]
             files += map(
                 self.display_path, dict.fromkeys((*GENERATOR, *(name for name in modules if name.endswith(".py"))))

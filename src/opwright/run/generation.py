@@ -285,14 +285,15 @@ class Generation:
         journal gets the staging folders.
         """
         self._writer.journal = journal
-        # Formatted files do not have the chunks of their units.
-        build = JobFiles(self.job, self._templates, None if self.request.format_file is not None else previous)
+        # Formatted files do not have the chunks of their units: neither this run nor the next one patches them.
+        is_formatted = self.request.format_file is not None
+        build = JobFiles(self.job, self._templates, None if is_formatted else previous)
         statuses: dict[str, Status] = {}
         tasks = list(self._tasks(build))
         work = len(tasks) * len(self.job.catalog)
         if processes < 2 or work < _WORTH_SHARING * (1 if build.previous is None else _MAKING):
             summary = self._writer.write(tasks, statuses, build.previous, report)
-            return Outcome(summary, statuses, build.states(), build.fragment_counts())
+            return Outcome(summary, statuses, {} if is_formatted else build.states(), build.fragment_counts())
         reported = len(self.sink)
 
         def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
@@ -302,7 +303,7 @@ class Generation:
         # The first notes are of this process, whose warnings are in the sink.
         for _, _, warnings in notes[1:]:
             self.sink.extend(warnings)
-        states = {name: state for part, _, _ in notes for name, state in part.items()}
+        states = {} if is_formatted else {name: state for part, _, _ in notes for name, state in part.items()}
         fragments = {name: counts for _, part, _ in notes for name, counts in part.items()}
         return Outcome(summary, statuses, states, fragments)
 

@@ -81,6 +81,7 @@ def generate(
     plugins.activate(request.plugins)
     named = [file.path for file in request.files]
     more_files = [*headers_to_compare(request), *named, *plugins.sources(request.plugins)]
+    more_files += template_files(request.templates)
     outcome = incremental.write_edit(request.inputs, lambda _: request, more_files)
     if outcome is None:
         generation = incremental.load(request.inputs, lambda _: request, sink, more_files)
@@ -102,22 +103,10 @@ def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
 
 def _run_of_request(request: Request, out: str, *, prune: bool) -> RunIdentity:
     """Identity of a library user's run."""
-    from hashlib import sha256
+    from opwright.run.request_facts import kind_facts, request_facts
 
-    from opwright.run.request import run_plugins
-
-    asked = {
-        "program": "library",
-        "working folder": os.getcwd(),
-        "inputs": [request.inputs.origin, request.inputs.paths()],
-        "options": request.options.texts(),
-        "selection": repr(request.selection),
-        "flags": [request.tolerant, request.strict, sorted(request.devices), request.release],
-        "libraries": [[file.path, sha256(file.text.encode()).hexdigest()] for file in request.files],
-        "namespaces": request.namespaces,
-        "plugins": run_plugins().identities(request.plugins),
-    }
-    return RunIdentity(out, request.folders, request.families, {"shard": request.shard}, asked, prunes=prune)
+    asked = {"program": "library", "working folder": os.getcwd(), **request_facts(request)}
+    return RunIdentity(out, request.folders, request.families, kind_facts(request), asked, prunes=prune)
 
 
 def without_color(text: str) -> str:
@@ -449,6 +438,15 @@ def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
         "version": shown_version(generation.version, generation.request.release or inputs.version_text),
         "origin": inputs.origin,
     }
+
+
+def template_files(folder: str | None) -> list[str]:
+    """Files in a folder of templates, of which a run reads some; none if it names no folder."""
+    if folder is None:
+        return []
+    with contextlib.suppress(OSError):
+        return [path for path in (os.path.join(folder, name) for name in os.listdir(folder)) if os.path.isfile(path)]
+    return []
 
 
 def headers_to_compare(request: Request) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.dialects.native_functions.variants import synthesized
-from opwright.model.library import LibraryFields
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import (
     Argument,
@@ -142,15 +141,11 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
         written = frozenset([argument.name for argument in _written(function.schema)])
         for contract in fields.contracts:
             schema = _SCHEMAS[contract](function.schema)
-            overload_fields = LibraryFields(
-                doc=fields.doc,
-                condition=fields.condition,
-                outputs=() if contract == "inplace" else fields.outputs,
-                contract_of=function.schema,
-                allows_overlap=fields.allows_overlap,
-                serves_inplace=fields.serves_inplace,
-                requirements=None if fields.requirements is None else fields.requirements.without(written),
-            )
+            differing = {
+                "contract_of": function.schema,
+                "outputs": () if contract == "inplace" else fields.outputs,
+                "requirements": None if fields.requirements is None else fields.requirements.without(written),
+            }
             tags = {"functional": frozenset[str](), "out": fields.made_tags, "inplace": frozenset(("inplace",))}
-            overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], overload_fields))
+            overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], differing))
     return overloads

@@ -11,8 +11,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.library import LibraryFields
-from opwright.model.native_function import DeviceCheck, EntryFields, Kernel, UnlinkedFunction
+from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
 from opwright.schema.function import FunctionSchema, Return, SchemaKind, make_return
 from opwright.schema.names import operator_name
 from opwright.source import codes
@@ -82,28 +81,19 @@ def _public(internal: UnlinkedFunction) -> UnlinkedFunction:
     schema, results = _public_schema(fields.written, fields.saved), fields.written.returns
     # The author's kernel may have the name of the operator.
     kernel = f"{schema.name.unambiguous}_returned{'_symint' if schema.has_symint else ''}"
-    return UnlinkedFunction(
-        EntryFields(
-            device_check=DeviceCheck.NoCheck,
-            device_guard=False,
-            cpp_no_default_args=internal.cpp_no_default_args,
-            tags=internal.tags,
-        ),
-        namespace=internal.namespace,
-        schema=schema,
-        entry=internal.entry,
-        kernels={COMPOSITE_IMPLICIT: Kernel(COMPOSITE_IMPLICIT, kernel, internal.library.native, False)},
-        is_synthesized=True,
-        library=internal.library,
-        library_fields=LibraryFields(
-            doc=fields.doc,
-            condition=fields.condition,
-            samples=fields.samples,
-            outputs=tuple([output for output in fields.outputs if output.name not in fields.saved]),
-            returned_from=internal.schema,
-            returned=tuple([place for place, result in enumerate(results) if result.name not in fields.saved]),
-        ),
-    )
+    outputs = tuple([output for output in fields.outputs if output.name not in fields.saved])
+    differing = {
+        "allows_overlap": False,
+        "outputs": outputs,
+        # What the operator needs is checked where the one that it calls is.
+        "requirements": None,
+        "returned": tuple([place for place, result in enumerate(results) if result.name not in fields.saved]),
+        "returned_from": internal.schema,
+        "samples": fields.samples,
+    }
+    composite = Kernel(COMPOSITE_IMPLICIT, kernel, internal.library.native, False)
+    entry_fields = {"cpp_no_default_args": internal.cpp_no_default_args, "const_ref_mutables": False}
+    return internal.made(schema, composite, MadeFields(entry_fields, differing))
 
 
 def _public_schema(schema: FunctionSchema, saved: tuple[str, ...]) -> FunctionSchema:

@@ -7,15 +7,15 @@ overload if it has an out overload but no functional one. Both call an existing 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, LibraryFields
-from opwright.model.native_function import DeviceCheck, EntryFields, Kernel, UnlinkedFunction
+from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH
+from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_OUT_OVERLOADS,
     SET_OPERATORS,
@@ -255,31 +255,26 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
 
 def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: bool) -> UnlinkedFunction:
     kernel = schema.name.unambiguous if schema.kind is SchemaKind.out else schema.name.name
-    condition = base.library_fields.condition
-    fields = NO_LIBRARY_FIELDS._replace(condition=condition) if condition else NO_LIBRARY_FIELDS
-    return synthesized(base, schema, kernel, frozenset(("generated", "out") if tag_by_kind else ("generated",)), fields)
+    tags = frozenset(("generated", "out") if tag_by_kind else ("generated",))
+    return synthesized(base, schema, kernel, tags, _OF_FORMS)
+
+
+#: What differs in a form that `autogen` asks for: its group has the outputs and the requirements, and its schema says
+#: what is written.
+_OF_FORMS: Final = {
+    name: NO_LIBRARY_FIELDS._asdict()[name]
+    for name in ("alias_analysis", "allows_overlap", "doc", "outputs", "requirements", "serves_inplace")
+}
 
 
 def synthesized(
-    base: UnlinkedFunction, schema: FunctionSchema, kernel: str, tags: frozenset[str], fields: LibraryFields
+    base: UnlinkedFunction, schema: FunctionSchema, kernel: str, tags: frozenset[str], differing: Mapping[str, object]
 ) -> UnlinkedFunction:
-    """An overload made from another one, with a kernel of that name for all devices."""
+    """An overload made from another one, with a kernel of that name for all devices.
+
+    `differing` are the fields of libraries in which it differs.
+    """
     if base.schema.has_symint:
         kernel += "_symint"
-    return UnlinkedFunction(
-        EntryFields(
-            device_check=DeviceCheck.NoCheck,
-            device_guard=False,
-            const_ref_mutables=base.const_ref_mutables,
-            tags=tags | base.tags & _INHERITED_TAGS,
-        ),
-        namespace=base.namespace,
-        schema=schema,
-        entry=base.entry,
-        kernels={COMPOSITE_EXPLICIT: Kernel(COMPOSITE_EXPLICIT, kernel, base.library.native, False)},
-        is_synthesized=True,
-        is_abstract=base.is_abstract,
-        has_ignored_kernels=base.needs_derivative,
-        library=base.library,
-        library_fields=fields,
-    )
+    fields = MadeFields({"tags": tags | base.tags & _INHERITED_TAGS}, differing)
+    return base.made(schema, Kernel(COMPOSITE_EXPLICIT, kernel, base.library.native, False), fields)
