@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,32 @@ MINE = """
   dispatch:
     CPU: empty_cpu
 """
+
+
+LAZY = """
+backend: Lazy
+cpp_namespace: torch::lazy
+full_codegen:
+- mix
+"""
+
+
+SHAPES = """
+TORCH_API std::vector<torch::lazy::Shape> compute_shape_mix(const at::Tensor & self, const at::Tensor & other);
+"""
+
+#: --gen-dir, --install-dir, --subset and --gen-lazy-ts-backend; `make test` runs every seventh of them.
+PLACES = [
+    pytest.param(*flags, marks=[pytest.mark.thorough] if number % 7 else [])
+    for number, flags in enumerate(
+        product(
+            (None, "A", "./A/../A//"),
+            (None, "B", "./B//c/..", "A"),
+            (None, "pybindings", "libtorch", "python"),
+            (False, True),
+        )
+    )
+]
 
 
 @pytest.fixture
@@ -92,7 +120,7 @@ def test_annotated_program_writes_its_file(packaged: Path, tmp_path: Path) -> No
 def test_build_program_makes_a_subset(packaged: Path, tmp_path: Path, subset: str, some: str, none: str) -> None:
     """Each subset has its files; the binding of view-meta classes goes with all of them."""
     native, tags, _, _ = _places(packaged, tmp_path)
-    flags = ["--native-functions-path", native, "--tags-path", tags, "--gen-dir", str(tmp_path), "--install-dir", "out"]
+    flags = ["--native-functions-path", native, "--tags-path", tags, "--install-dir", str(tmp_path / "out")]
     assert generate_code.main([*flags, "--subset", subset]) == 0
     files = _files(tmp_path / "out")
     assert some in files
@@ -110,12 +138,50 @@ def test_build_program_writes_below_torch(packaged: Path, tmp_path: Path) -> Non
     assert "torch/csrc/autograd/generated/VariableType_0.cpp" in files
 
 
+@pytest.mark.parametrize(("generated", "install", "subset", "lazy"), PLACES)
+def test_build_program_writes_where_its_flags_say(
+    packaged: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    generated: str | None,
+    install: str | None,
+    subset: str | None,
+    lazy: bool,
+) -> None:
+    """--install-dir is used as it stands, --gen-dir without it; each run makes all folders, and again if they go."""
+    native, tags, _, _ = _places(packaged, tmp_path)
+    (packaged / "ATen/native/ts_native_functions.yaml").write_text(LAZY)
+    for folder in ("core", "ts_backend"):
+        (tmp_path / "work/torch/csrc/lazy" / folder).mkdir(parents=True)
+    (tmp_path / "work/torch/csrc/lazy/core/shape_inference.h").write_text(SHAPES)
+    (tmp_path / "work/torch/csrc/lazy/ts_backend/ts_native_functions.cpp").write_text("")
+    monkeypatch.chdir(tmp_path / "work")
+    flags = ["--native-functions-path", native, "--tags-path", tags]
+    flags += [*(["--gen-dir", generated] if generated else []), *(["--install-dir", install] if install else [])]
+    flags += [*(["--subset", subset] if subset else []), *(["--gen-lazy-ts-backend"] if lazy else [])]
+    csrc = Path(install or f"{generated or '.'}/torch/csrc")
+    testing = csrc if install else Path(generated or ".", "torch/testing/_internal/generated")
+    wanted = {testing, csrc / "autograd/generated", csrc / "functionalization/generated"}
+    if lazy:
+        wanted.add(csrc / "lazy/generated")
+    for _ in range(2):
+        assert generate_code.main(flags) == 0
+        assert all(folder.is_dir() for folder in wanted)
+        files = {path.parent for path in Path().rglob("*") if path.is_file() and path.suffix != ".yaml"}
+        files = {path.resolve() for path in files if path.name not in ("core", "ts_backend", "templates")}
+        beside = {testing, csrc / "autograd/generated"} if subset else set()
+        made = {path.resolve() for path in wanted - beside}
+        assert made <= files <= {path.resolve() for path in wanted}
+        if testing != csrc:
+            shutil.rmtree(testing)
+
+
 def test_build_program_takes_a_list_of_operators(packaged: Path, tmp_path: Path) -> None:
     """A list selects operators with all of their overloads, for training too."""
     native, tags, _, _ = _places(packaged, tmp_path)
     chosen = tmp_path / "operators.yaml"
     chosen.write_text("- aten::mix_.Tensor\n")
-    flags = ["--native-functions-path", native, "--tags-path", tags, "--gen-dir", str(tmp_path), "--install-dir", "out"]
+    flags = ["--native-functions-path", native, "--tags-path", tags, "--install-dir", str(tmp_path / "out")]
     assert generate_code.main([*flags, "--subset", "libtorch", "--selected-op-list-path", str(chosen)]) == 0
     text = (tmp_path / "out" / "autograd" / "generated" / "ADInplaceOrViewTypeEverything.cpp").read_text()
     assert 'm.impl("mix_"' in text

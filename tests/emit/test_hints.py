@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.convention.python.hints import Hints
+from opwright.convention.python.hints import Hints, corrected
 from opwright.convention.python.signature import python_signature
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
@@ -45,7 +45,8 @@ def test_words_of_python_are_not_used_as_names() -> None:
     """`from` gets an underscore; `out` may be left out, whatever its name."""
     schema = parse_schema("draw.to(int from, *, Tensor(a!) into) -> Tensor(a!)")
     text = HINTS.declaration(python_signature(schema, category="dummy"))
-    assert text == "def draw(from_: _int, *, into: Tensor | None = None) -> Tensor: ..."
+    assert text == "def draw(from_: _int, *, into: Tensor = None) -> Tensor: ..."
+    assert corrected(text) == "def draw(from_: _int, *, into: Tensor | None = None) -> Tensor: ..."
 
 
 def test_class_of_named_results_has_its_fields() -> None:

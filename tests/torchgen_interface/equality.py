@@ -44,6 +44,14 @@ def outcome(call: Any, *arguments: Any, **options: Any) -> Any:
     return list(result) if hasattr(result, "__next__") else result
 
 
+def said(call: Any, *arguments: Any, **options: Any) -> Any:
+    """What a call returns, or the type and the text of what it raises."""
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def attribute(value: Any, name: str) -> Any:
     """An attribute of a value; of a method without parameters, what it returns."""
     member = getattr(value, name)

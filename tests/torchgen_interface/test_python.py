@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.torchgen_interface.conftest import Side
-from tests.torchgen_interface.equality import attribute, difference, outcome
+from tests.torchgen_interface.equality import attribute, difference, outcome, said
 from tests.torchgen_interface.test_conventions import compare, inside
 
 TYPES = (
@@ -23,13 +23,8 @@ TYPES = (
 BOTH = (True, False)
 
 
-def is_declared(function: Any) -> bool:
-    """Whether the reference declares a function right in a stub.
-
-    It has no annotation for `SymBool`, a C++ default for `Mean`, and one without `None` for an `out` of another name.
-    """
-    schema, outs = str(function.func), [out.name for out in function.func.arguments.out]
-    return "SymBool" not in schema and "=Mean" not in schema and (len(outs) != 1 or outs == ["out"])
+#: Forms of each base type, of which the reference has an annotation for all, maybe an empty one.
+FORMS = ("{}", "{}?", "{}[]", "{}[2]", "{}?[]", "{}[]?", "{}[3]?")
 
 
 def facts_of_signature(python: Any, signature: Any, function: Any) -> Iterator[Any]:
@@ -39,10 +34,9 @@ def facts_of_signature(python: Any, signature: Any, function: Any) -> Iterator[A
     yield signature.arguments(skip_outputs=True, skip_tensor_options=True)
     for skip in BOTH:
         yield [outcome(signature.signature_str, skip_outputs=skip, symint=symint) for symint in BOTH]
-        if is_declared(function):
-            yield outcome(signature.signature_str_pyi, skip_outputs=skip)
-            yield outcome(signature.signature_str_pyi_vararg, skip_outputs=skip)
-    for name in ("returns_str_pyi", "returns_structseq_pyi") if is_declared(function) else ():
+        yield said(signature.signature_str_pyi, skip_outputs=skip)
+        yield said(signature.signature_str_pyi_vararg, skip_outputs=skip)
+    for name in ("returns_str_pyi", "returns_structseq_pyi"):
         yield outcome(getattr(python, name), signature)
     yield outcome(python.cpp_dispatch_exprs, function, python_signature=signature)
     for symint in BOTH:
@@ -62,14 +56,15 @@ def function_facts(side: Side, function: Any) -> Iterator[Any]:
         yield from facts_of_signature(python, signature, function)
     yield [outcome(getattr(python, name), function) for name in ("dispatch_lambda_return_str", "cpp_dispatch_target")]
     yield [outcome(python.cpp_dispatch_exprs, function), python.has_tensor_options(function)]
-    yield outcome(python.structseq_fieldnames, function.func.returns)
+    yield said(python.structseq_fieldnames, function.func.returns)
+    yield said(python.signature, function, pyi=True)
     for argument in function.func.arguments.flat_all:
         parameter = python.argument(argument)
         yield parameter
         for choices in ({}, {"method": True}):
             yield outcome(parameter.argument_str, symint=False, **choices)
-            if is_declared(function):
-                yield outcome(parameter.argument_str_pyi, deprecated=True, **choices)
+            for deprecated in BOTH:
+                yield outcome(parameter.argument_str_pyi, deprecated=deprecated, **choices)
 
 
 def test_signatures_are_equal(reference: Side, own: Side) -> None:
@@ -118,6 +113,20 @@ def test_deprecated_signatures_are_equal(reference: Side, own: Side, reference_i
         tables.append(rows)
     assert len(tables[0]) > 100
     assert not difference(tables[0], tables[1])
+
+
+def test_annotations_of_all_types_are_equal(reference: Side, own: Side) -> None:
+    """So are the annotations of every base type, and of lists and optionals of it."""
+    # Ours has types that only other releases have, too.
+    names = {base.name for base in reference.module("model").BaseTy}
+    rows = []
+    for side in (reference, own):
+        python, model = side.module("api.python"), side.module("model")
+        types = [model.Type.parse(form.format(name)) for name in sorted(names) for form in FORMS]
+        facts = ("argument_type_str_pyi", "return_type_str_pyi", "argument_type_size")
+        rows.append([(str(type), *[said(getattr(python, fact), type) for fact in facts]) for type in types])
+    assert len(rows[0]) > 100
+    assert not difference(rows[0], rows[1])
 
 
 @pytest.mark.parametrize("text", TYPES)

@@ -85,11 +85,7 @@ def out_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
 def impl_arguments(group: NativeFunctionsGroup) -> tuple[Binding, ...]:
     """Parameters of `impl`: those of `meta` or precomputed replacements, more precomputed values, and outs."""
     precomputed = group.out.precomputed
-    plain = group.functional.arguments.non_out
     if precomputed is None:
         return meta_arguments(group) + out_arguments(group)
-    arguments: list[Argument] = []
-    for argument in plain:
-        arguments += precomputed.replace.get(argument.name, (argument,))
-    arguments += precomputed.add
+    arguments = precomputed.parameters_for(group.functional.arguments)
     return tuple([binding(argument) for argument in arguments]) + out_arguments(group)

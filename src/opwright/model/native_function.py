@@ -15,7 +15,7 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.extra_values import ExtraValues
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
-from opwright.schema.function import Argument, FunctionSchema, SchemaKind
+from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
 from opwright.source.records import Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
@@ -113,6 +113,7 @@ class Precomputed:
     """Values that a structured kernel's `meta` computes for its `impl`.
 
     `replace` maps an argument's name to the values that replace it; those of `add` follow the other arguments.
+    A kernel always gets `self` as it is: values that an entry writes in its place are computed and passed to nothing.
     """
 
     __slots__ = ("add", "replace")
@@ -120,6 +121,19 @@ class Precomputed:
     def __init__(self, replace: dict[str, tuple[Argument, ...]], add: tuple[Argument, ...]) -> None:
         self.replace: Final = replace
         self.add: Final = add
+
+    @property
+    def values(self) -> tuple[Argument, ...]:
+        """All values that `meta` computes, in the order of the entry."""
+        return (*[value for values in self.replace.values() for value in values], *self.add)
+
+    def parameters_for(self, arguments: Arguments) -> tuple[Argument, ...]:
+        """What `impl` takes for the arguments of the functional overload: replacements in place, and added values."""
+        parameters: list[Argument] = []
+        for argument in arguments.non_out:
+            is_kept = argument is arguments.self_arg
+            parameters += (argument,) if is_kept else self.replace.get(argument.name, (argument,))
+        return (*parameters, *self.add)
 
 
 class UfuncKey(enum.Enum):

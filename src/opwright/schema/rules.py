@@ -87,6 +87,11 @@ def _check_overload(schema: FunctionSchema, spans: _Spans) -> None:
 
 def _check_kinds(schema: FunctionSchema, spans: _Spans) -> None:
     if schema.name.inplace and schema.arguments.out:
+        for out in schema.arguments.out:
+            if out.name == "self":
+                message = f"`self` of the in-place function `{schema.name.name}` is keyword-only"
+                help = f"move `{out.text}` before the `*`"
+                raise SchemaFault(codes.KIND_CONFLICT, message, *spans.argument(out.text), help=help)
         message = f"`{schema.name.name}` has the name of an in-place function and out arguments"
         raise SchemaFault(codes.KIND_CONFLICT, message, *spans.name())
 

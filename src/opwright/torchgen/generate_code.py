@@ -52,11 +52,12 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("--native-functions-path", metavar="FILE", default=_NATIVE, help="the path of native_functions.yaml")
     add("--tags-path", metavar="FILE", default=_TAGS, help="the path of tags.yaml")
-    add("--gen-dir", metavar="DIR", default=".", help="the folder that --install-dir is relative to")
+    add("--gen-dir", metavar="DIR", default=".", help="the folder that has `torch/csrc`, without --install-dir")
     add(
         *spellings("install-dir"),
         metavar="DIR",
-        help="output folder (default: torch/csrc, and torch/testing/_internal/generated for annotated arguments)",
+        help="output folder (default: in --gen-dir torch/csrc, and torch/testing/_internal/generated for annotated"
+        " arguments)",
     )
     subsets = [flag for flag in program_families(_PROGRAM).values() if flag is not None]
     add("--subset", choices=subsets, help="make only this part")
@@ -94,8 +95,9 @@ def autograd_folder(native_functions: str) -> str:
 
 
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
+    # --install-dir is used as it stands, and --gen-dir only without it.
     chosen: str | None = arguments.install_dir
-    install = os.path.join(arguments.gen_dir, chosen or os.path.join("torch", "csrc"))
+    install = os.path.join(arguments.gen_dir, "torch", "csrc") if chosen is None else chosen
     testing = os.path.join(arguments.gen_dir, "torch", "testing", "_internal", "generated")
     lazy = {"lazy": _lazy_folder(arguments)} if arguments.gen_lazy_ts_backend else {}
     return {
@@ -106,10 +108,17 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
+def _has_folders(arguments: argparse.Namespace) -> bool:
+    """Whether all output folders are there, which every run of PyTorch's program makes, whatever the subset."""
+    return all(map(os.path.isdir, _folders(arguments).values()))
+
+
 def _lazy_folder(arguments: argparse.Namespace) -> str:
     """Output folder of lazy tensors, which include directives name."""
-    install: str = arguments.install_dir or os.path.join(os.path.normpath(arguments.gen_dir), "torch", "csrc")
-    return os.path.join(os.path.normpath(install) if arguments.install_dir is None else install, "lazy", "generated")
+    from pathlib import PurePath
+
+    install: str = arguments.install_dir or os.fspath(PurePath(arguments.gen_dir) / "torch/csrc")
+    return os.path.join(install, "lazy", "generated")
 
 
 def _lazy_yaml(arguments: argparse.Namespace) -> str:
@@ -146,6 +155,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
+    from opwright.files.writer import make_folder
     from opwright.release.inputs import from_files
 
     native: str = arguments.native_functions_path
@@ -163,6 +173,8 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
         incremental.write(generation)
     else:
         write_all(incremental, inputs, make_request, sink, chosen)
+    for folder in _folders(arguments).values():
+        make_folder(folder)
     return console.SUCCESS
 
 
@@ -212,7 +224,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     folders = _folders(arguments)
     # Whatever the arguments, only this output folder holds generated files alone.
     run = drop_in_run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments))
-    return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments)
+    is_current = None if _has_folders(arguments) else False
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments, is_current=is_current)
 
 
 if __name__ == "__main__":

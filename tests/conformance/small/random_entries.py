@@ -209,16 +209,33 @@ def draw_structured(writer: Writer, place: int) -> None:
     if signature.can_be_inplace and writer.chance(0.6):
         writer.entry(signature.inplace, writer.variants(signature), delegate, writer.tags(signature))
     inherits = "structured_inherits: TensorIteratorBase" if writer.chance(0.4) else ""
-    numbers = [argument.name for argument in signature.arguments if argument.type == "int" and not argument.keyword]
-    precomputed = ""
-    if numbers and writer.chance(0.5):
-        precomputed = (
-            f"precomputed:\n  - {numbers[0]} -> int {numbers[0]}_wrapped, int[] sizes_of_{numbers[0]}\n  - float ratio"
-        )
+    precomputed = draw_precomputed(draw, signature) if writer.chance(0.5) else ""
     namespace = draw.choice(KERNEL_NAMESPACES)
     kernels = writer.dispatch(f"{name}_out", signature, namespace=namespace, composite=False)
     writer.entry(signature.out(out_name), "structured: True", inherits, precomputed, kernels, writer.tags(signature))
     writer.differentiate(signature)
+
+
+#: Types of precomputed values.
+PRECOMPUTED_TYPES = (
+    *("int", "int", "float", "bool", "int[]", "SymInt", "SymInt[]", "int[2]", "float[]", "Scalar", "Scalar?", "Tensor"),
+    *("Tensor?", "Tensor[]", "Tensor?[]", "int?", "int[]?", "ScalarType", "ScalarType?", "str", "Device?", "Layout?"),
+    *("MemoryFormat", "bool[3]", "Generator?"),
+)
+
+
+def draw_precomputed(draw: random.Random, signature: Signature) -> str:
+    """Values in place of some arguments, `self` too, and added ones; some have the name of the replaced argument."""
+    chosen = [argument.name for argument in signature.arguments if draw.random() < 0.4]
+    lines = []
+    for name in chosen:
+        values = [f"{draw.choice(PRECOMPUTED_TYPES)} {name}_{number}" for number in range(draw.choice((1, 1, 2, 3)))]
+        if draw.random() < 0.5:
+            values[0] = f"{draw.choice(PRECOMPUTED_TYPES)} {name}"
+        lines.append(f"{name} -> {', '.join(values)}")
+    added = [f"{draw.choice(PRECOMPUTED_TYPES)} added_{number}" for number in range(draw.choice((0, 0, 1, 2)))]
+    lines += [", ".join(added)] if added else []
+    return "precomputed:" + "".join([f"\n  - {line}" for line in lines]) if lines else ""
 
 
 def draw_ufunc(writer: Writer, place: int) -> None:

@@ -33,8 +33,10 @@ _DEFAULTS: Final = {
     "::std::nullopt": "None",
     "{}": "None",
     "c10::MemoryFormat::Contiguous": "contiguous_format",
-    "at::Reduction::Mean": "1",
 }
+
+#: What the program for stubs corrects in the finished declarations of functions, after lines are broken.
+_CORRECTIONS: Final = (("at::Reduction::Mean", "1"), (": Tensor = None", ": Tensor | None = None"))
 
 #: A type in a stub under a name of its own, which the functions of the stub do not hide.
 _STUB_NAME: Final = re.compile(r"\b_(size|int|float|bool|complex|dtype|device|layout|qscheme)\b")
@@ -47,6 +49,17 @@ _WIDTH: Final = 80
 def _with_plain_names(text: str) -> str:
     """A text with builtin types under their own names."""
     return _STUB_NAME.sub(lambda name: _PLAIN_NAMES.get(name[1], name[1]), text)
+
+
+def corrected(declaration: str) -> str:
+    """A declaration of a function as stubs have it: a C++ default has its Python value, and None is in the type.
+
+    >>> corrected("def f(mode: _int = at::Reduction::Mean, *, grad_input: Tensor = None) -> Tensor: ...")
+    'def f(mode: _int = 1, *, grad_input: Tensor | None = None) -> Tensor: ...'
+    """
+    for text, replacement in _CORRECTIONS:
+        declaration = declaration.replace(text, replacement)
+    return declaration
 
 
 def _or_none(text: str) -> str:
@@ -66,11 +79,23 @@ class HintedParameter(NamedTuple):
         ending = "" if self.default is None else f" = {self.default}"
         return f"{self.name}: {self.hint}{ending}"
 
+    @property
+    def corrected(self) -> HintedParameter:
+        """The parameter with what stubs correct."""
+        if self.default is None:
+            return self
+        hint, _, default = corrected(f": {self.hint} = {self.default}").removeprefix(": ").partition(" = ")
+        return HintedParameter(self.name, hint, default)
+
 
 class Hints:
-    """Declarations of one release: functions and methods, and the classes of named results."""
+    """Declarations of one release: functions and methods, and the classes of named results.
 
-    def __init__(self, rules: Rules) -> None:
+    `unknown` is the annotation of base types that have none; without it, NoPythonType is raised for them.
+    """
+
+    def __init__(self, rules: Rules, unknown: str | None = None) -> None:
+        self._unknown: Final = unknown
         self._accepts_no_list: Final = rules.stub_lists_accept_none
         self._foreach_returns_lists: Final = rules.stub_foreach_returns_lists
         scalar = _ARGUMENTS["Scalar"]
@@ -100,6 +125,8 @@ class Hints:
             return _or_none(self.argument(type.elem))
         if isinstance(type, BaseType) and type.name in self._base:
             return self._base[type.name]
+        if isinstance(type, BaseType) and self._unknown is not None:
+            return self._unknown
         if not isinstance(type, ListType):
             raise NoPythonType(type.text)
         items, sized = type.elem.text, type.size is not None
@@ -153,7 +180,7 @@ class Hints:
         elif deprecated and parameter.outs:
             # Another declaration has no `out`, so here it needs no default.
             default = None
-        elif not deprecated and (name == "out" or parameter.outs):
+        elif not deprecated and name == "out":
             hint = _or_none(hint)
         return HintedParameter(name, hint, None if default is None else _default(default, parameter.type))
 
@@ -188,7 +215,7 @@ class Hints:
         >>> Hints(Rules(parse_version("2.13"))).call(signature)
         '(input: Tensor, by: int | Sequence[int] = 1) -> Tensor'
         """
-        parameters = ", ".join(self._parameters(signature, signature.parameters))
+        parameters = corrected(", ".join(self._parameters(signature, signature.parameters)))
         return _with_plain_names(f"({parameters}) -> {self.returned(signature)}")
 
     def call_parameters(self, signature: PythonSignature) -> list[HintedParameter]:
@@ -201,7 +228,7 @@ class Hints:
         >>> Hints(Rules(parse_version("2.13"))).call_parameters(signature)[1]
         HintedParameter(name='by', hint='int | Sequence[int]', default='1')
         """
-        parameters = [self._parameter(parameter, signature) for parameter in signature.parameters]
+        parameters = [self._parameter(parameter, signature).corrected for parameter in signature.parameters]
         return [parameter._replace(hint=_with_plain_names(parameter.hint)) for parameter in parameters]
 
     def spread_declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str | None:
@@ -252,13 +279,13 @@ def _default(text: str, type: Type) -> str:
     return _DEFAULTS.get(text, text)
 
 
-def declaration(name: str, parameters: Sequence[str], result: str = "") -> str:
+def declaration(name: str, parameters: Sequence[str], result: str | None = None) -> str:
     """A function of a stub; each parameter has a line of its own if all together are too long for one.
 
     >>> declaration("f", ["x: int"], "str")
     'def f(x: int) -> str: ...'
     """
-    returns = f" -> {result}" if result else ""
+    returns = "" if result is None else f" -> {result}"
     line = f"def {name}({', '.join(parameters)}){returns}: ..."
     if len(line) <= _WIDTH or list(parameters) in ([], ["self"]):
         return line

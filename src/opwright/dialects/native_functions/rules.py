@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections import Counter
 from functools import cache
 from typing import Final
 
@@ -19,7 +20,7 @@ from opwright.dialects.native_functions.entry_builder import (
 from opwright.dialects.native_functions.variants import out_name
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import DeviceCheck, Kernel
+from opwright.model.native_function import DeviceCheck, Kernel, Precomputed
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.base_types import LEARNED_TYPES, row_help
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
@@ -75,10 +76,22 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
         builder.fault(codes.RETURN_TYPE, f"`{result.type}` cannot be returned in C++", at, help=returned_help)
     self_argument = schema.arguments.self_arg
     if builder.method and (self_argument is None or self_argument.type.text != "Tensor"):
-        reason = "it has no argument `self`" if self_argument is None else f"its `self` is a `{self_argument.type}`"
-        message = f"`{schema.name}` cannot be a method: {reason}"
-        at = item_span(builder.node, "variants", "method")
-        builder.fault(codes.METHOD_SELF, message, at, help="write `variants: function`")
+        _report_method(builder, schema)
+
+
+def _report_method(builder: EntryBuilder, schema: FunctionSchema) -> None:
+    """Reports why a method cannot be called on a tensor."""
+    self_argument = schema.arguments.self_arg
+    keyword = next((argument for argument in schema.arguments.keyword_only if argument.name == "self"), None)
+    at, help = item_span(builder.node, "variants", "method"), "write `variants: function`"
+    if self_argument is not None:
+        reason = f"its `self` is a `{self_argument.type}`"
+    elif keyword is not None:
+        reason = "its `self` is keyword-only"
+        at, help = argument_span(builder.node, keyword.text), f"move `{keyword.text}` before the `*`"
+    else:
+        reason = "it has no argument `self`"
+    builder.fault(codes.METHOD_SELF, f"`{schema.name}` cannot be a method: {reason}", at, help=help)
 
 
 def _has_foreign_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
@@ -208,7 +221,7 @@ def check_entry(
         message = "`structured_inherits` on a function that is not `structured: True`"
         builder.fault(codes.INHERITS, message, builder.key_span("structured_inherits"))
     if builder.precomputed is not None:
-        _check_precomputed(builder, schema)
+        _check_precomputed(builder, builder.precomputed, schema)
     for argument in _keywords(schema.arguments):
         if KEYWORD_ARGUMENTS.in_any_release.get(schema.name.text) != argument.name:
             message = f"argument name `{argument.name}` is a Python keyword"
@@ -289,19 +302,47 @@ def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: di
                 builder.fault(codes.DELEGATE_DISPATCH, message, dispatch_key_span(builder.node, key.name))
 
 
-def _check_precomputed(builder: EntryBuilder, schema: FunctionSchema) -> None:
+def _check_precomputed(builder: EntryBuilder, precomputed: Precomputed, schema: FunctionSchema) -> None:
     if not builder.structured:
         message = "`precomputed` on a function that is not `structured: True`"
         builder.fault(codes.PRECOMPUTED_STRUCTURED, message, builder.key_span("precomputed"))
     names = {argument.name for argument in schema.arguments.non_out}
+    for line in _precomputed_lines(builder):
+        replaced, arrow, _ = line.value.partition(" -> ")
+        at = line.span_of(0, len(replaced))
+        if arrow and replaced not in names:
+            message = f"the schema has no argument `{replaced}` to replace"
+            builder.fault(codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
+        elif arrow and replaced == "self" and schema.arguments.self_arg is not None:
+            message = "`self` is always passed to the kernel, so the values of this line are passed to nothing"
+            builder.context.sink.warning(
+                codes.PRECOMPUTED_SELF, message, at, help="write the values in the last line, without `self -> `"
+            )
+    _check_precomputed_names(builder, precomputed, schema)
+
+
+def _precomputed_lines(builder: EntryBuilder) -> list[Scalar]:
     lines = builder.node.get("precomputed")
-    for line in lines.items if isinstance(lines, Sequence) else ():
-        if isinstance(line, Scalar) and " -> " in line.value:
-            replaced = line.value.partition(" -> ")[0]
-            if replaced not in names:
-                message = f"the schema has no argument `{replaced}` to replace"
-                at = line.span_of(0, len(replaced))
-                builder.fault(codes.PRECOMPUTED_ARGUMENT, message, at, help=did_you_mean(replaced, names))
+    return [line for line in lines.items if isinstance(line, Scalar)] if isinstance(lines, Sequence) else []
+
+
+def _check_precomputed_names(builder: EntryBuilder, precomputed: Precomputed, schema: FunctionSchema) -> None:
+    """Reports values that C++ cannot tell from one another, or from other parameters of the kernel."""
+    values = precomputed.values
+    flags = Counter([value.name.upper() for value in values])
+    parameters = Counter([p.name for p in (*precomputed.parameters_for(schema.arguments), *schema.arguments.out)])
+    for value in dict.fromkeys(values):
+        if flags[value.name.upper()] > 1:
+            message = f"two precomputed values have the template parameter `{value.name.upper()}`"
+        elif parameters[value.name] > 1:
+            message = f"the kernel has two parameters `{value.name}`"
+        else:
+            continue
+        for line in _precomputed_lines(builder):
+            start = line.value.rfind(value.text)
+            if start >= 0:
+                at = line.span_of(start, start + len(value.text))
+                builder.fault(codes.PRECOMPUTED_NAME, message, at, help="give the value another name")
 
 
 def _check_no_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:

@@ -39,8 +39,7 @@ _NOTHING = "\n"
 
 def _precompute_class(values: Precomputed, library: Library) -> str:
     """A class template with a flag for each value, so that its type shows which values are set."""
-    bindings = [structured.binding(argument) for arguments in values.replace.values() for argument in arguments]
-    bindings += [structured.binding(argument) for argument in values.add]
+    bindings = [structured.binding(value) for value in values.values]
     fields = [(binding.type.bare, binding.name) for binding in bindings]
     flags = [name.upper() for _, name in fields]
     setters = "\n\n".join([_setter(index, fields, flags) for index in range(len(fields))])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from opwright.convention.python.bound import NN, TENSOR_METHODS, TORCH, PythonModule
-from opwright.convention.python.hints import Hints
+from opwright.convention.python.hints import Hints, corrected
 from opwright.convention.python.overloads import Pair, sort_pairs
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.units import bindings
@@ -129,7 +129,7 @@ def _hints_by_name(job: Job, module: PythonModule) -> Mapping[str, list[str]]:
     documented = docstrings(job)
     hints = {}
     for name, texts in sorted(by_name.items()):
-        hints[name] = overloads(texts)
+        hints[name] = overloads([corrected(text) for text in texts] if module is TORCH else texts)
         docstring = documented.get(prefix + name)
         if docstring is not None:
             lines = docstring_lines(docstring.text)

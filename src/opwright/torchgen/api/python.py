@@ -50,6 +50,11 @@ SUPPORTED_RETURN_TYPES: Final = set(WRAPPED)
 TENSOR_OPTIONS_FIELDS: Final = {option.name: option.type.text for option in parameters.OPTIONS_OF_INPUT}
 
 
+#: What PyTorch's generator says of two mistakes that its own functions have; programs may look for the texts.
+_UNNAMED: Final = "Unnamed field is not supported by codegen"
+_RESERVED: Final = "argument named requires_grad is reserved, should not explicitly add it in the schema"
+
+
 @contextmanager
 def _refusals() -> Iterator[None]:
     """A block, or a function, that raises the exceptions of PyTorch's generator."""
@@ -59,13 +64,14 @@ def _refusals() -> Iterator[None]:
         raise RuntimeError(f"Python functions have no form of the type `{type}`") from None
     except NoTensorOptions as name:
         raise RuntimeError(f"`{name}` makes a tensor and takes no tensor options") from None
-    except NoFieldName as error:
-        raise ValueError(f"the return {error} has no name, and others have one") from None
+    except NoFieldName:
+        raise ValueError(_UNNAMED) from None
 
 
 @cache
 def _hints() -> Hints:
-    return Hints(installed_rules())
+    # PyTorch's generator has an empty annotation for a type without one.
+    return Hints(installed_rules(), unknown="")
 
 
 @record()
@@ -214,7 +220,12 @@ class PythonSignature(Record):
 
     @_refusals()
     def signature_str_pyi_vararg(self, *, skip_outputs: bool = False) -> str | None:
-        """Declaration for calls that pass the only list of integers as several arguments; None without such."""
+        """Declaration for calls that pass the only list of integers as several arguments; None without such.
+
+        Raises IndexError if the outputs that are skipped are the only parameters.
+        """
+        if skip_outputs and not self.deprecated and self.arguments_count() and not self.arguments(skip_outputs=True):
+            raise IndexError("tuple index out of range")
         return _hints().spread_declaration(model_signature(self), with_out=not skip_outputs)
 
 
@@ -315,7 +326,7 @@ def signature_from_schema(
     """Signature of a schema. Raises ValueError if an argument is named `requires_grad`."""
     schema = model_schema(func)
     if any(argument.name == "requires_grad" for argument in schema.arguments.all):
-        raise ValueError(f"`{func.name}` has an argument `requires_grad`, which Python functions have themselves")
+        raise ValueError(_RESERVED)
     return PythonSignature._of(python_signature(schema, category=category_override, method=method))
 
 
@@ -325,7 +336,7 @@ def format_function_signature(name: str, arguments: Iterable[str] = (), return_t
     >>> format_function_signature("f", ["x: int"], "str")
     'def f(x: int) -> str: ...'
     """
-    return declaration(name, list(arguments), return_type or "")
+    return declaration(name, list(arguments), return_type)
 
 
 def has_tensor_options(f: NativeFunction) -> bool:

@@ -298,8 +298,7 @@ def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
     precomputed = group.out.precomputed
     if precomputed is None:
         return ()
-    replaced = [replacement for replacements in precomputed.replace.values() for replacement in replacements]
-    bindings = [structured.binding(argument) for argument in (*replaced, *precomputed.add)]
+    bindings = [structured.binding(value) for value in precomputed.values]
     return tuple([Expression(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
 
 
