@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 from collections.abc import Generator, Iterator
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,8 @@ from subprocess import CalledProcessError
 
 import pytest
 from hypothesis import settings
+
+from tests.alone import can_copy, run_alone
 
 # A busy machine makes single examples slow; what is slow for good shows in the benchmarks.
 settings.register_profile("opwright", deadline=None)
@@ -57,7 +60,8 @@ def _mark_tests(items: list[pytest.Item]) -> None:
     """Prepare tests that copy their process, and let tests of a folder run in one process."""
     for item in items:
         if item.get_closest_marker("forks") is not None:
-            item.add_marker(pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be copied here"))
+            item.add_marker(pytest.mark.skipif(not can_copy(), reason="processes cannot be copied here"))
+        if any(item.get_closest_marker(name) for name in ("alone", "forks")):
             # The threads of pytest-xdist wait for messages and hold no lock that a copy of the process would need.
             item.add_marker(pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"))
         if item.get_closest_marker("xdist_group") is None:
@@ -81,6 +85,16 @@ def _sharing_folder(path: Path) -> str:
 def _group(item: pytest.Item) -> str:
     """What runs in one process: the tests of such a folder, or those that name their group."""
     return str(next(item.iter_markers("xdist_group")).args[0])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Give a test that measures its process one of its own, with the fixtures that it has got."""
+    if pyfuncitem.get_closest_marker("alone") is None or not can_copy():
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    run_alone(partial(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.hookimpl(trylast=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -109,21 +110,42 @@ def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
             assert not line.startswith("lies")
 
 
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
 def test_what_takes_long_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal the innermost context speaks once it lasts too long; quick ones, and others' logs, get nothing."""
+    """On a terminal the innermost context speaks when its time is over; quick ones and those without a text do not."""
+    monkeypatch.setattr(terminal, "PATIENCE", 600)
+    monkeypatch.setattr("sys.stderr", Screen())
+    with slow("working"):
+        with slow("reading"):
+            signal.raise_signal(signal.SIGALRM)
+        with slow("quick"):
+            pass
+        with slow(""):
+            signal.raise_signal(signal.SIGALRM)
+        signal.raise_signal(signal.SIGALRM)
+    assert sys.stderr.getvalue() == "reading\nworking\n"  # type: ignore[attr-defined]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
+def test_the_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's timer lets a context speak once; what logs others keep has nothing of it, and no timer."""
     monkeypatch.setattr(terminal, "PATIENCE", 0.05)
-    for is_terminal, expected in ((True, "reading\nworking\n"), (False, "")):
-        stream = io.StringIO()
-        stream.isatty = lambda is_terminal=is_terminal: is_terminal  # type: ignore[method-assign, misc]
-        monkeypatch.setattr("sys.stderr", stream)
-        with slow("working"):
-            with slow("reading"):
-                time.sleep(0.1)
-            with slow("quick"):
-                pass
-            with slow(""):
-                time.sleep(0.1)
-            time.sleep(0.1)
+    monkeypatch.setattr("sys.stderr", Screen())
+    with slow("reading"):
+        while not sys.stderr.getvalue():  # type: ignore[attr-defined]
+            time.sleep(0.01)
         time.sleep(0.1)
-        assert stream.getvalue() == expected
+    time.sleep(0.1)
+    assert sys.stderr.getvalue() == "reading\n"  # type: ignore[attr-defined]
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    handler = signal.getsignal(signal.SIGALRM)
+    with slow("reading"):
+        assert signal.getsignal(signal.SIGALRM) is handler

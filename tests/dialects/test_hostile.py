@@ -24,6 +24,8 @@ from tests.conformance.inputs import pytorch_files
 from tests.conformance.mutate import NATIVE
 from tests.fuzz.run import memory_limit, places_outside
 
+pytestmark = pytest.mark.alone
+
 SECONDS = 15.0
 GROWTH_MEGABYTES = 400
 
@@ -77,6 +79,12 @@ def pytorch_catalog() -> Catalog:
     """PyTorch's operators."""
     tags = SourceFile("tags.yaml", pytorch_files()["ATen/native/tags.yaml"].decode())
     return load_catalog(SourceFile("native_functions.yaml", pytorch_files()[NATIVE].decode()), tags, Diagnostics())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """Load PyTorch's operators before tests are copied and measured."""
+    pytorch_catalog()
 
 
 def report_of(load: Callable[[Diagnostics], object]) -> tuple[Diagnostic, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from opwright.files import lock as lock_module
 from opwright.files.lock import FolderLock
+from opwright.source.terminal import say
 from tests.engine.project import Project, files_of
 
 
@@ -28,18 +28,27 @@ def test_the_lock_is_held_by_one(
     """A run that asks for a folder's lock waits for the run that holds it, and says so if that takes long."""
     monkeypatch.setattr(lock_module, "PATIENCE", 0.05)
     log = tmp_path / "log"
+    taken, told = os.pipe()
+    waiting, heard = os.pipe()
     process = os.fork()
     if not process:
         with FolderLock(str(tmp_path / "state")):
-            log.write_text("taken\n")
-            time.sleep(0.3)
-            log.write_text("taken\nreleased\n")
+            os.write(told, b"t")
+            os.read(waiting, 1)
+            log.write_text("released\n")
         os._exit(0)
-    while not log.exists() or not log.read_text():
-        time.sleep(0.01)
+    assert os.read(taken, 1) == b"t"
+
+    def tell(text: str) -> None:
+        say(text)
+        os.write(heard, b"w")
+
+    monkeypatch.setattr(lock_module, "say", tell)
     with FolderLock(str(tmp_path / "state")) as lock:
-        assert log.read_text() == "taken\nreleased\n"
+        assert log.read_text() == "released\n"
         assert lock.is_held
+    for end in (taken, told, waiting, heard):
+        os.close(end)
     os.waitpid(process, 0)
     assert capsys.readouterr().err == f"opwright: waiting for another run, which has locked {tmp_path / 'state'}\n"
     with FolderLock(str(tmp_path / "state")):

@@ -307,6 +307,7 @@ def test_a_folder_that_may_not_be_written_is_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list open files")
+@pytest.mark.alone
 def test_no_folder_stays_open(tmp_path: Path) -> None:
     """Reading and removing below a folder leaves nothing open, whether it goes well or not."""
     (tmp_path / "a" / "b").mkdir(parents=True)

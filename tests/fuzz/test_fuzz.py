@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import subprocess
 import sys
 import time
@@ -76,6 +75,7 @@ def test_traceback_is_found() -> None:
     assert first.text == second.text
 
 
+@pytest.mark.alone
 def test_hang_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loader that does not end is stopped and reported, even where it swallows exceptions."""
     monkeypatch.setattr(run, "SLOWEST_SECONDS", 0.05)
@@ -104,10 +104,9 @@ def test_memory_without_end_is_found() -> None:
     assert done.stdout.startswith("MemoryError")
 
 
+@pytest.mark.alone
 def test_growth_is_found() -> None:
     """A block that needs too much memory fails, also after one that needed more."""
-    # What earlier tests left would be freed in the block, and hide what it needs.
-    gc.collect()
     assert bytes([1]) * (90 << 20)
     with pytest.raises(AssertionError, match="megabytes more"), memory_limit(20):
         assert bytes([1]) * (60 << 20)

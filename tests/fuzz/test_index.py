@@ -64,6 +64,7 @@ def test_a_traceback_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPat
     assert repr(again.wheel) in finding.text
 
 
+@pytest.mark.alone
 def test_a_hang_is_found(index: HostileIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that does not end is stopped and reported."""
     monkeypatch.setattr(index_answers, "SLOWEST_SECONDS", 0.05)

@@ -22,6 +22,12 @@ def work_hard(_: Parent) -> None:
         pass
 
 
+def sleep_for_ever() -> None:
+    """Never ends by itself."""
+    while True:
+        signal.pause()
+
+
 def send_much(parent: Parent) -> None:
     """Sends more than the pipe holds."""
     parent.results.write(bytes(2**24))
@@ -34,7 +40,7 @@ def wait_for_a_word(parent: Parent) -> None:
 
 WORK: dict[str, Callable[[Parent], None]] = {
     "busy": work_hard,
-    "asleep": lambda _: time.sleep(60),
+    "asleep": lambda _: sleep_for_ever(),
     "waiting": wait_for_a_word,
     "sending": send_much,
 }
@@ -68,7 +74,7 @@ def test_a_child_that_has_ended_hears_nothing() -> None:
 
 @pytest.mark.parametrize("work", WORK)
 def test_children_of_a_killed_parent_end(work: str) -> None:
-    """Whatever several children do, none of them outlives its parent by a second."""
+    """Whatever several children do, none of which ends by itself, they end with their parent."""
     alive, held = os.pipe()
     ready, told = os.pipe()
     parent = os.fork()
@@ -76,28 +82,24 @@ def test_children_of_a_killed_parent_end(work: str) -> None:
         os.close(alive)
         children = [Child(WORK[work]) for _ in range(3)]
         os.write(told, b"%d" % len(children))
-        time.sleep(60)
+        sleep_for_ever()
         os._exit(0)
     os.close(held)
     assert os.read(ready, 1) == b"3"
     os.kill(parent, signal.SIGKILL)
     os.waitpid(parent, 0)
-    killed = time.monotonic()
     # The pipe breaks when nobody holds it any more.
     assert os.read(alive, 1) == b""
-    assert time.monotonic() - killed < 1
     for end in (alive, ready, told):
         os.close(end)
 
 
 @pytest.mark.parametrize("work", WORK)
 def test_children_that_are_not_needed_end_at_once(work: str) -> None:
-    """Ending one of several children waits for no other one."""
+    """Ending one of several children, none of which ends by itself, waits for no other one."""
     children = [Child(WORK[work]) for _ in range(3)]
-    started = time.monotonic()
     for child in children:
         child.end()
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -151,6 +153,7 @@ def test_children_that_the_system_reaps_are_no_fault() -> None:
         signal.signal(signal.SIGCHLD, former)
 
 
+@pytest.mark.alone
 def test_no_process_left_behind_when_none_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system refuses a process, no end of a pipe stays open."""
 

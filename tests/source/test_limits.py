@@ -81,13 +81,14 @@ def test_long_words_and_too_many_names_are_not_searched() -> None:
     assert did_you_mean("nome_7", [f"name_{number}" for number in range(limits.NAMES + 1)]) == ""
 
 
+@pytest.mark.alone
 def test_long_lines_and_messages_are_cut() -> None:
     """Of a line of millions of characters only the part round its label is drawn, and a message ends somewhere."""
     text = SourceFile("ops.yaml", "x" * 3_000_000 + "LABEL" + "y" * 3_000_000)
     fault = Fault.at("E0001", "m" * 100_000, text.span(3_000_000, 3_000_005), label="l" * 100_000, help="h" * 100_000)
-    start = time.perf_counter()
+    start = time.process_time()
     picture = render_terminal([fault.diagnostic], color=False)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert len(picture) < 5_000
     source, carets = picture.splitlines()[3:5]
     assert source[carets.index("^") :].startswith("LABELyy")

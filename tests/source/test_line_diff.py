@@ -44,6 +44,7 @@ def test_operations_make_the_new_text(count: int) -> None:
         assert (place, made) == (len(old), new)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("is_unique", [True, False])
 def test_long_texts_take_seconds(is_unique: bool) -> None:
     """20,000 lines, of which each other one changes, are compared in seconds: no step takes the square of them."""

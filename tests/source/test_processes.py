@@ -14,6 +14,7 @@ import pytest
 from opwright.source.child import usable_processes
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not list threads")
 def test_threads_of_other_libraries_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process with a thread that Python's `threading` does not know of is not copied."""

@@ -60,6 +60,9 @@ PYTHON = {
 }
 
 
+pytestmark = pytest.mark.alone
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder."""

@@ -38,6 +38,7 @@ def _port(text: str, folder: Path) -> None:
     port_sources(PortRequest((str(folder),), "", "", (2, 10), "[]"))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("text", _QUICK.values(), ids=_QUICK)
 def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
     """The work for a text is not the square of its length."""
@@ -47,6 +48,7 @@ def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
     assert time.process_time() - start < 8
 
 
+@pytest.mark.alone
 def test_errors_of_a_long_source_are_placed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To find the lines of the source for many errors takes no time for each pair of an error and a line."""
     (tmp_path / "a.cpp").write_text(
@@ -65,6 +67,7 @@ def test_errors_of_a_long_source_are_placed_once(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.thorough
+@pytest.mark.alone
 @pytest.mark.parametrize("text", _TOO_MUCH.values(), ids=_TOO_MUCH)
 def test_too_much_work_is_a_diagnostic(text: str, tmp_path: Path) -> None:
     """A source that needs gigabytes is E0006 at a place in it."""

@@ -62,6 +62,7 @@ def test_headers_that_need_the_same_are_named(sources: Path, capsys: pytest.Capt
     assert f"needs the same: {sources / 'cpu/kernel.h'}: the sources include it; name it too" in capsys.readouterr().out
 
 
+@pytest.mark.alone
 def test_long_sources_take_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """12,000 lines with 1,500 macros are ported and compared in seconds: no step takes the square of the source."""
     macro = "#define A{0}(x) at::add(x, {0})\nat::Tensor f{0}(at::Tensor x) {{\n\n\n\n\n  return A{0}(x);\n}}\n"
