@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -106,6 +106,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make isolated             # the wheel of a new project, built in an environment of its own; downloads PyTorch twice
 #:   make vscode               # the extension for Visual Studio Code: its tests, and the package; needs Node.js and npm
 #: Speed:
+#:   make test-times           # the processor time of `make test`, in cold runs of the reference; lists the longest tests
 #:   make bench                # paired timings
 #:   make bench-library        # what generating and compiling the code of operator libraries costs
 #:   make bench-lean           # what lean files save; with TREE=FOLDER also what edits of that tree rebuild; half an hour
@@ -135,6 +136,11 @@ demo: $(TOOL)
 test: $(REFERENCE)
 	$(VENV)/bin/python -m compileall -q src
 	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
+
+# What these tests take of the processor, in cold runs of the reference on the same machine, and the tests that take most.
+test-times: $(REFERENCE)
+	$(VENV)/bin/python -m compileall -q src
+	$(VENV)/bin/python -m tests.times -- -q $(PARALLEL) -m "not network and not slow and not thorough"
 
 # The tests under every Python from 3.10 on that is found. SKIP='3.11 3.12' leaves out the tests, not the comparison of
 # outputs, of some; ONLY takes 3.12, oldest or newest. An environment takes 5 GB if its PyTorch is for CUDA.

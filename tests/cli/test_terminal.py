@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import io
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -121,8 +120,9 @@ class Screen(io.StringIO):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
 def test_what_takes_long_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal the innermost context speaks when its time is over; quick ones and those without a text do not."""
+    screen = Screen()
     monkeypatch.setattr(terminal, "PATIENCE", 600)
-    monkeypatch.setattr("sys.stderr", Screen())
+    monkeypatch.setattr("sys.stderr", screen)
     with slow("working"):
         with slow("reading"):
             signal.raise_signal(signal.SIGALRM)
@@ -131,20 +131,21 @@ def test_what_takes_long_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         with slow(""):
             signal.raise_signal(signal.SIGALRM)
         signal.raise_signal(signal.SIGALRM)
-    assert sys.stderr.getvalue() == "reading\nworking\n"  # type: ignore[attr-defined]
+    assert screen.getvalue() == "reading\nworking\n"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
 def test_the_time_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The system's timer lets a context speak once; what logs others keep has nothing of it, and no timer."""
+    screen = Screen()
     monkeypatch.setattr(terminal, "PATIENCE", 0.05)
-    monkeypatch.setattr("sys.stderr", Screen())
+    monkeypatch.setattr("sys.stderr", screen)
     with slow("reading"):
-        while not sys.stderr.getvalue():  # type: ignore[attr-defined]
+        while not screen.getvalue():
             time.sleep(0.01)
         time.sleep(0.1)
     time.sleep(0.1)
-    assert sys.stderr.getvalue() == "reading\n"  # type: ignore[attr-defined]
+    assert screen.getvalue() == "reading\n"
     monkeypatch.setattr("sys.stderr", io.StringIO())
     handler = signal.getsignal(signal.SIGALRM)
     with slow("reading"):

@@ -14,7 +14,7 @@ from opwright.source.terminal import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from _typeshed import SupportsWrite
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
 
 _COLUMNS = 80
+#: From Python 3.14 on, `argparse` has colours of its own, for which each process would import much more.
+_PLAIN: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}
 _INVALID_CHOICE = lazy_pattern(r"argument (.+): invalid choice: (['\"])(.*?)\2")
 
 
@@ -91,7 +93,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, prog: str, description: str | None = None, *, last_wins: bool = False) -> None:
-        super().__init__(prog=prog, description=description, formatter_class=_Formatter)
+        super().__init__(prog=prog, description=description, formatter_class=_Formatter, **_PLAIN)
         #: The options that `--help` shows, if these are not all.
         self.short_help: frozenset[str] = frozenset()
         self._words: list[str] = []

@@ -49,7 +49,7 @@ def complete(parser: Parser, commands: Mapping[str, str], load: Callable[[str], 
     from argcomplete import autocomplete
 
     words = os.environ.get("COMP_LINE", "").split()[1:2]
-    subparsers = parser.add_subparsers(parser_class=Parser)
+    subparsers = parser.add_subparsers(parser_class=_command_parser)
     for name, text in commands.items():
         command_parser = subparsers.add_parser(name, help=text)
         if [name] == words:
@@ -61,6 +61,11 @@ def complete(parser: Parser, commands: Mapping[str, str], load: Callable[[str], 
                 if completer is not None:
                     action.completer = completer  # type: ignore[attr-defined]
     autocomplete(parser, always_complete_options=False)
+
+
+def _command_parser(prog: str, **_: object) -> Parser:
+    """Parser of a command. From Python 3.14 on, `argparse` says more of it than its name."""
+    return Parser(prog)
 
 
 def release_names(prefix: str, **_: object) -> Iterable[str]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from opwright.source.child import python_program
+from opwright.source.child import python_command
 from opwright.source.codes import BYTECODE_NO_TORCH
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
@@ -57,7 +57,7 @@ def bytecode_of_torch(python: str) -> SourceFile:
     """Bytecode file of the PyTorch that a Python imports. Raises Fault (E1731) if it fails."""
     import subprocess
 
-    command = [python, "-c", python_program(_SCRIPT)]
+    command = python_command(python, _SCRIPT)
     done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]

@@ -33,12 +33,12 @@ _STOPS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 _parent_ends: set[int] = set()
 
 
-def python_program(text: str) -> str:
-    """A text for `python -c` that imports nothing from the working folder, where Python looks first.
+def python_command(python: str, text: str) -> list[str]:
+    """The words that run a text in another Python, before those for `sys.argv`, as `-c` does.
 
-    Python 3.10 has no option for it.
+    Nothing is imported from the working folder, where Python looks first. Python 3.10 has no option for it.
     """
-    return f"import sys\nsys.path[:] = [folder for folder in sys.path if folder]\n{text}"
+    return [python, os.path.join(os.path.dirname(__file__), "child_program"), text]
 
 
 class Parent:

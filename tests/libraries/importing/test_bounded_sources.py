@@ -54,7 +54,7 @@ PYTHON = {
     "large default": f"@torch.library.custom_op('acme::g', mutates_args=())\ndef g(b: int = 0x{'f' * 20_000}): pass\n",
     "nested type": "@torch.library.custom_op('acme::g', mutates_args=())\n"
     f"def g(x: '{'Optional[' * 180}int{']' * 180}'): pass\n",
-    "nested value": f"x = {'-' * 5000}1\n",
+    "nested value": f"x = {'-' * 50_000}1\n",
     "surrogate": "torch.library.define('acme::f\\ud800', '(Tensor x) -> Tensor')\n",
     "null": "torch.library.define('acme::f\\0', '(Tensor x) -> Tensor')\n",
 }

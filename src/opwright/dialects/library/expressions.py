@@ -142,10 +142,11 @@ def normal_expression(text: str) -> str:
         return f"number_{len(numbers) - 1}_"
 
     try:
-        tree = ast.parse(_NUMBER.sub(named, text.strip()), mode="eval")
+        # Some Pythons parse what nests too deeply for their printer.
+        printed = ast.unparse(ast.parse(_NUMBER.sub(named, text.strip()), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    return re.sub(r"\bnumber_(\d+)_\b", lambda name: numbers[int(name[1])], ast.unparse(tree))
+    return re.sub(r"\bnumber_(\d+)_\b", lambda name: numbers[int(name[1])], printed)
 
 
 _NUMBER: Final = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")

@@ -15,6 +15,7 @@ from typing import Final
 
 from opwright.dialects.library.dims import DIMS
 from opwright.dialects.library.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, RequirementsLoader
+from opwright.dialects.python_source import PARSE_ERRORS
 from opwright.libraries.importing.registration import RegistrationStatement
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.dispatch_key import META
@@ -204,7 +205,9 @@ def _parts(text: str) -> Iterator[str]:
     """The conditions that `and` joins, as far as C++ and Python compute the same."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+        # Some Pythons parse what nests too deeply for their printer.
+        ast.unparse(tree)
+    except PARSE_ERRORS:
         return
     for part in tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]:
         compared = [node for node in ast.walk(part) if isinstance(node, ast.Compare)]

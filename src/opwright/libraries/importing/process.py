@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, cast
 from opwright.libraries.importing.programs import MARK
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS
-from opwright.source.child import python_program
+from opwright.source.child import python_command
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.terminal import slow
@@ -61,8 +61,8 @@ def program_command(program: str, argument: object, modules: Sequence[str]) -> l
     """
     home = str(Path(__file__).parents[3])
     run = f"import runpy\nrunpy.run_module({_PROGRAMS!r}, run_name='__main__', alter_sys=True)"
-    text = python_program(f"sys.path.append({home!r})\n{run}")
-    return [sys.executable, "-c", text, program, json.dumps(argument), *modules]
+    text = f"import sys\nsys.path.append({home!r})\n{run}"
+    return [*python_command(sys.executable, text), program, json.dumps(argument), *modules]
 
 
 def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: str = "") -> object:

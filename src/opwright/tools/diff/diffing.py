@@ -27,7 +27,7 @@ from opwright.release.version import parse_version
 from opwright.release.view import Consent
 from opwright.run.loading import load_job
 from opwright.run.request import Request
-from opwright.source.child import python_program
+from opwright.source.child import python_command
 from opwright.source.codes import NO_SIDE, NOT_GENERATED
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import DUMP_BYTES, FILE_BYTES
@@ -95,11 +95,17 @@ def generated_side(spec: str, python: str, arguments: Sequence[str], environment
     where = ["--source-path", spec] if os.path.isdir(spec) else ["--torch", spec]
     with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out:
         provenance = os.path.join(out, _PROVENANCE)
-        program = python_program("import runpy\nrunpy.run_module('opwright', run_name='__main__', alter_sys=True)")
-        command = [python, "-c", program, "generate", *where, "--out", out, "--provenance", provenance, *arguments]
+        program = "import runpy\nrunpy.run_module('opwright', run_name='__main__', alter_sys=True)"
+        words = ["generate", *where, "--out", out, "--provenance", provenance, *arguments]
         try:
             with slow(f"opwright: generating the files of {spec}"):
-                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    [*python_command(python, program), *words],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
         except OSError as error:
             raise Fault.at(NOT_GENERATED, f"cannot run `{python}`: {error.strerror}") from None
         if done.returncode:

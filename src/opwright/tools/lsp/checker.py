@@ -14,6 +14,7 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Any, Final
 
+from opwright.source.child import python_command
 from opwright.source.records import NamedTuple
 
 
@@ -84,9 +85,9 @@ class Checker:
     """Starts processes with the options of the server, and gives each one request."""
 
     def __init__(self, options: InputOptions) -> None:
-        # With `-m`, Python would look for modules in the working folder, which is the one that the editor opened.
+        # The working folder is the one that the editor opened.
         program = f"import sys; sys.path[:] = {sys.path!r}; from opwright.cli.main import program; program()"
-        self._command: Final = [sys.executable, "-c", program, "lsp", "--check", *options.words]
+        self._command: Final = [*python_command(sys.executable, program), "lsp", "--check", *options.words]
         self._ready: _Process | None = None
 
     def prepare(self) -> None:
