@@ -98,8 +98,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--edit",
         action="store_true",
-        help="compare as --check does, and change the sources: delete the lines that can be deleted, and move kernels "
-        "that generated code has to name out of anonymous namespaces",
+        help="compare as --check does, and change the sources: delete the statements that can be deleted, and move "
+        "kernels that generated code has to name out of anonymous namespaces",
     )
     parser.add_argument(
         "--torch",
@@ -144,10 +144,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             tell(f"{difference.kind}: {', '.join([f'`{name}`' for name in operators])}: {difference.text}")
         for place, reason in checked.unread:
             tell(f"not compared: {place}: {reason}")
+        for place, reason in checked.edited.stays:
+            tell(f"stays: {place}: {reason}; the file has what it registers: delete it by hand")
+        edited = edit_sources(checked, request) if arguments.edit else checked.edited
         for path, ranges in checked.deletable.items():
             tell(f"{'deleted' if arguments.edit else 'can be deleted'}: {os.path.normpath(path)}: {ranges}")
         if arguments.edit:
-            edited = edit_sources(checked, request)
             for kernel in edited.moved:
                 path = os.path.normpath(kernel.place.path)
                 tell(f"moved: {path}: `{kernel.name}` out of its anonymous namespace, as `{kernel.proposed}`")

@@ -68,7 +68,8 @@ def autograd_classes(source: CppSource) -> Iterator[AutogradClass]:
         name = texts[max(index for index, text in enumerate(texts[:-1]) if text in ("class", "struct")) + 1]
         forward, backward = methods.pop("forward", None), methods.pop("backward", None)
         if forward is not None and backward is not None and forward[0] and len(backward[0]) == 2:
-            place = SourcePlace(source.path, statement.head[0].line, statement.last_line)
+            first = statement.head[0]
+            place = SourcePlace(source.path, first.line, statement.last_line, first.start)
             (context, *parameters), body = forward
             called = [token.text for token in backward[1] if token.text in methods]
             yield AutogradClass(
@@ -101,7 +102,8 @@ def applied_classes(source: CppSource, names: Collection[str]) -> Iterator[tuple
         if opening and applied:
             named = tuple([type_and_name(parameter)[1] for parameter in parameters_of(statement.head, opening)])
             given = tuple(map(text_of, arguments(body, applied[0])))
-            place = SourcePlace(source.path, statement.head[0].line, statement.last_line)
+            first = statement.head[0]
+            place = SourcePlace(source.path, first.line, statement.last_line, first.start)
             results = _handed_on(body, applied[0]) if len(applied) == 1 else None
             function = AppliedClass(statement.head[opening - 1].text, statement.scope, named, given, results, place)
             yield body[applied[0] - 3].text, function

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TypeAlias, cast
@@ -212,13 +212,23 @@ class RegistrationDifference(NamedTuple):
 class RegistrationComparison(NamedTuple):
     """How many operators are equal but for what is intended, the differences, and what was compared, in words.
 
-    `proved` are the operators without a difference that is lost or added, as the dispatcher says.
+    `proved` are the operators without a difference that is lost or added, as the dispatcher says, and `alike` those
+    that count as equal.
     """
 
-    equal: int
+    alike: frozenset[OperatorKey]
     differences: tuple[RegistrationDifference, ...]
     compared: str
     proved: frozenset[OperatorKey]
+
+    @property
+    def equal(self) -> int:
+        """How many operators are equal."""
+        return len(self.alike)
+
+    def without(self, undecided: Collection[OperatorKey]) -> RegistrationComparison:
+        """The comparison in which operators do not count as equal of which a run alone decides what is registered."""
+        return self._replace(alike=self.alike.difference(undecided))
 
     def by_difference(self) -> dict[RegistrationDifference, list[str]]:
         """The operators by the differences that they share."""
@@ -371,8 +381,8 @@ def compare_registrations(
     alike = {
         operator for operator, rows in by_operator.items() if all(difference.kind == "intended" for difference in rows)
     }
-    equal = len(alike & before.definitions.keys())
-    return RegistrationComparison(equal, differences, compared, frozenset(alike if is_asked else ()))
+    equal = alike & before.definitions.keys()
+    return RegistrationComparison(frozenset(equal), differences, compared, frozenset(alike if is_asked else ()))
 
 
 class _Comparison(NamedTuple):

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.dialects.names import CAST_BACK
+from opwright.libraries.importing.always_run import AlwaysRun, declares_always
 from opwright.libraries.importing.argument_uses import (
     DefinedFunctions,
 )
@@ -87,7 +88,8 @@ class CppRegistrations(NamedTuple):
     these nothing of it is needed. `classes` are those of autograd, with the functions that apply them. `declared` are
     the functions that a name can mean, as headers declare them if any does, and `aliases` names of types. `fallbacks`
     are the kernels for all operators, by their keys, as texts; one under a condition of the preprocessor is only
-    unread. `staying` was read, and no library file takes its place.
+    unread. `staying` was read, and no library file takes its place. `others` are the places of tokens in blocks of
+    registrations that belong to no registration, by file.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -103,6 +105,7 @@ class CppRegistrations(NamedTuple):
     fallbacks: Mapping[str, tuple[SourcePlace, str]]
     staying: Sequence[tuple[SourcePlace, str]] = ()
     modules: Sequence[BoundModule] = ()
+    others: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
 _NO_OPTIONS: Final = ModuleOptions()
@@ -115,6 +118,14 @@ class _Statement(NamedTuple):
     arguments: Sequence[Sequence[Token]]
     place: SourcePlace
     conditions: tuple[str, ...]
+
+
+class _Chain(NamedTuple):
+    """Calls of a variable that follow each other: the indices of their first and last token, and the calls."""
+
+    first: int
+    last: int
+    calls: Sequence[_Statement]
 
 
 class _Block(NamedTuple):
@@ -191,6 +202,7 @@ class _Reader:
         self._staying: list[tuple[SourcePlace, str]] = []
         self._unknown: dict[str, str] = {}
         self._wholes: list[tuple[SourcePlace, list[SourcePlace]]] = []
+        self._others: dict[str, list[int]] = {}
         #: Functions that cast for autocast, and the kernels among them that do what a policy says.
         self._casting = {
             (source.path, function.name): function for source in sources for function in casting_functions(source)
@@ -223,6 +235,7 @@ class _Reader:
             self._fallbacks,
             self._staying,
             self._modules.modules,
+            self._others,
         )
 
     def _policy_kernel(
@@ -360,16 +373,7 @@ class _Reader:
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
-                        yield from self._policies(statement.body, block, source.path)
-                        calls = [*_calls(statement.body, text_of(given[-1]), source)]
-                        if sum(token.text == ";" for token in statement.body) == len(calls):
-                            self._add_whole(statement, [call.place for call in calls])
-                        for call in calls:
-                            if call.method in _PYTHON_MODULES and call.arguments:
-                                named = call.arguments[0]
-                                module = text_value(named, self._macros) or text_of(named)
-                                block = block._replace(python_module=module)
-                            yield from self._registration(call, block)
+                        yield from self._read_block(statement, block, text_of(given[-1]), source)
                         break
                 elif token.text in MODULE_MACROS and statement.body:
                     given = arguments(statement.head, index + 1)
@@ -381,9 +385,42 @@ class _Reader:
                     self._add_whole(statement, [row.place for row in rows])
                     yield from rows
 
+    def _read_block(
+        self, statement: Statement, block: _Block, variable: str, source: CppSource
+    ) -> Iterator[RegistrationStatement]:
+        """What a block registers by calls of its variable."""
+        body = statement.body
+        always = AlwaysRun(body)
+        owned: list[tuple[int, int]] = []
+        places: list[SourcePlace] = []
+        for first, last, row in self._policies(body, block, source.path):
+            owned.append((first, last))
+            yield row._replace(at_run_time=not always.runs(first))
+        for chain in _chains(body, variable, source):
+            is_read = True
+            for call in chain.calls:
+                places.append(call.place)
+                if call.method in _PYTHON_MODULES and call.arguments:
+                    named = call.arguments[0]
+                    module = text_value(named, self._macros) or text_of(named)
+                    block = block._replace(python_module=module)
+                rows = [*self._registration(call, block)]
+                is_read = is_read and bool(rows)
+                yield from [row._replace(at_run_time=not always.runs(chain.first)) for row in rows]
+            if is_read:
+                owned.append((chain.first, chain.last))
+        if sum(token.text == ";" for token in body) == len(places):
+            self._add_whole(statement, places)
+        others = self._others.setdefault(source.path, [])
+        at = 0
+        for first, last in [*sorted(owned), (len(body), len(body))]:
+            others += [token.start for token in body[at:first] if token.text != ";"]
+            at = last + 1
+
     def _add_whole(self, statement: Statement, places: list[SourcePlace]) -> None:
         if places:
-            self._wholes.append((SourcePlace(places[0].path, statement.head[0].line, statement.last_line), places))
+            first = statement.head[0]
+            self._wholes.append((SourcePlace(places[0].path, first.line, statement.last_line, first.start), places))
 
     def _block(self, statement: Statement, given: Sequence[Sequence[Token]], macro: re.Match[str]) -> _Block | None:
         if len(given) != 3 and (len(given) != 2 or macro[0].endswith("_IMPL")):
@@ -397,40 +434,47 @@ class _Reader:
         is_stable, tags = macro[1] is not None, tag_variables(statement.body)
         return _Block(namespace, KEY_ALIASES.get(key, key), statement.scope, is_stable, tags)
 
-    def _policies(self, body: Sequence[Token], block: _Block, path: str) -> Iterator[RegistrationStatement]:
-        """The operators that a block for autocast gives a policy by PyTorch's macros."""
+    def _policies(
+        self, body: Sequence[Token], block: _Block, path: str
+    ) -> Iterator[tuple[int, int, RegistrationStatement]]:
+        """The operators that a block for autocast gives a policy by PyTorch's macros, with the indices of these."""
         for index in range(len(body) - 1 if block.key.startswith("Autocast") else 0):
             match = _POLICIES.fullmatch(body[index].text)
             if match is None or body[index + 1].text != "(":
                 continue
             given = [text_of(part) for part in arguments(body, index + 1)][0 if match["device"] else 1 :]
             end = min(closing_index(body, index + 1), len(body) - 1)
-            place = SourcePlace(path, body[index].line, body[end].line)
+            place = SourcePlace(path, body[index].line, body[end].line, body[index].start)
             if len(given) < (2 if match["named"] is None else 3):
                 self._unread.append((place, f"`{match[0]}` names no operator with a policy"))
                 continue
             name = ".".join(given[:-1]) if match["named"] is None else given[1].strip('"')
-            yield RegistrationStatement(
+            row = RegistrationStatement(
                 block.namespace, name, place, keys=(block.key,), conditions=body[index].conditions, policy=given[-1]
             )
+            yield index, end, row
 
     def _read_chain(
         self, statement: Statement, index: int, source: CppSource
     ) -> tuple[list[RegistrationStatement], int]:
         """The operators of `RegisterOperators("acme::f", &f).op(...)`, and the index of its last bracket."""
-        tokens = statement.head
+        tokens, first, end = statement.head, index, index
         rows: list[RegistrationStatement] = []
         block = _Block("", "", statement.scope, False)
         method = "op"
         while index + 1 < len(tokens) and tokens[index + 1].text == "(":
             given, end = arguments(tokens, index + 1), closing_index(tokens, index + 1)
             if given and method == "op":
-                place = SourcePlace(source.path, tokens[index].line, tokens[min(end, len(tokens) - 1)].line)
-                rows += self._registration(_Statement("def", given, place, tokens[index].conditions), block)
+                last = tokens[min(end, len(tokens) - 1)]
+                place = SourcePlace(source.path, tokens[index].line, last.line, tokens[0].start)
+                read = self._registration(_Statement("def", given, place, tokens[index].conditions), block)
+                rows += [row._replace(at_run_time=not declares_always(tokens[:first])) for row in read]
             if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
-                return rows, end
+                break
             index, method = end + 2, tokens[end + 2].text
-        return rows, index
+        if end + 1 < len(tokens) or any(token.text == "RegisterOperators" for token in tokens[:first]):
+            self._others.setdefault(source.path, []).append(tokens[0].start)
+        return rows, end
 
     def _registration(self, call: _Statement, block: _Block) -> Iterator[RegistrationStatement]:
         """What a call of `def` or `impl` registers."""
@@ -521,8 +565,8 @@ class _Reader:
         return self._name_of([*cpp_tokens(text)], replaced | {name})
 
 
-def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[_Statement]:
-    """The calls of methods of a variable in a block, also those that follow each other."""
+def _chains(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[_Chain]:
+    """The calls of methods of a variable in a block, those that follow each other together."""
     index = 0
     while index + 3 < len(body):
         if (
@@ -532,7 +576,7 @@ def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[
         ):
             index += 1
             continue
-        first = index
+        first, calls = index, []
         while index + 3 < len(body) and body[index + 1].text == ".":
             method, opening = body[index + 2].text, index + 3
             if body[opening].text != "(":
@@ -540,7 +584,9 @@ def _calls(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[
             end = closing_index(body, opening)
             after = body[end + 1] if end + 1 < len(body) else None
             last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
-            place = SourcePlace(source.path, body[first].line, last.line)
-            yield _Statement(method, arguments(body, opening), place, body[first].conditions)
+            place = SourcePlace(source.path, body[first].line, last.line, body[first].start)
+            calls.append(_Statement(method, arguments(body, opening), place, body[first].conditions))
             index = end
+        if calls:
+            yield _Chain(first, index, calls)
         index += 1

@@ -83,7 +83,7 @@ class ModuleReader:
     ) -> Iterator[RegistrationStatement]:
         """The functions of a module with this name, whose block calls its `variable`."""
         name = self._options.name or name if name == BUILD_NAMESPACE else name
-        place = SourcePlace(source.path, statement.head[0].line, statement.last_line)
+        place = SourcePlace(source.path, statement.head[0].line, statement.last_line, statement.head[0].start)
         namespace = self._options.namespace or name
         if not name.isidentifier():
             self._unread.append((place, f"the name of the module is `{shorten(name)}`"))
@@ -98,8 +98,11 @@ class ModuleReader:
         doc = ""
         places: list[SourcePlace] = []
         names: dict[str, int] = {}
+        returns = False
         for call in module_calls(statement.body, variable, self._text_of):
-            at = SourcePlace(source.path, call.tokens[0].line, call.last_line)
+            at = SourcePlace(source.path, call.tokens[0].line, call.last_line, call.tokens[0].start)
+            if {"return", "throw", "goto"}.intersection(token.text for token in call.tokens) and not call.method:
+                returns = True
             value = self._constant(call.value)
             text = self._text_of(call.arguments[0]) if call.arguments else None
             if call.method == "doc" and self._text_of(call.value) is not None:
@@ -109,6 +112,8 @@ class ModuleReader:
                 submodules[path] = (self._text_of(call.arguments[1]) if len(call.arguments) > 1 else "") or ""
             elif call.method == "attr" and text and _is_name(text) and value is not None and not call.submodule:
                 values[text] = value
+            elif returns:
+                missing.append((at, f"`{shorten(text_of(call.tokens))}`, behind a condition,"))
             elif call.method == "def" and text and _is_name(text) and len(call.arguments) > 1:
                 operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
                 names[operator] = names.get(operator, 0) + 1

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
+from opwright.libraries.importing.always_run import AT_RUN_TIME
 from opwright.libraries.importing.drafted_requirements import drafted_requirements
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
 from opwright.libraries.importing.stable_types import type_notes
@@ -102,16 +103,18 @@ class _Operator:
         self.left: list[tuple[SourcePlace, str]] = []
         self.refused: list[tuple[SourcePlace, str]] = []
         self.operator: ImportedOperator | None = None
-        definitions = self._definitions([statement for statement in statements if statement.schema])
+        definitions = self._definitions([row for row in statements if row.schema and not row.at_run_time])
         if not definitions and not self.refused:
-            self.left += [
-                (statement.place, f"the sources have no schema for `{statement.namespace}::{statement.name}`")
-                for statement in statements
-                if not statement.schema
-            ]
+            told = f"the sources have no schema for `{statements[0].namespace}::{statements[0].name}`"
+            if any(row.schema for row in statements):
+                told = f"`{statements[0].name}`: {AT_RUN_TIME}"
+            self.left += [(row.place, told) for row in statements if not row.schema or row.at_run_time]
         if not definitions:
             return
         defining = set(definitions)
+        self.left += [
+            (row.place, f"`{row.name}`: {AT_RUN_TIME}") for row in statements if row.schema and row.at_run_time
+        ]
         statement_rows = [row for row in statements if not row.schema or row in defining]
         added = [row for row in statement_rows if _is_python(row) and not _is_python(definitions[0])]
         for row in added:
@@ -164,12 +167,15 @@ class _Operator:
             or any(map(condition_fault, row.conditions))
             or row.is_stable is not first.is_stable
             or _records_itself(row)
+            or (row.keys and row.at_run_time)
         }
         kernels: dict[str, list[RegistrationStatement]] = {}
         for row in statements:
             for key in row.keys if not row.policy else ():
                 kernels.setdefault(key, []).append(row)
-        policies = {row.keys[0].removeprefix("Autocast"): row.policy for row in statements if row.policy}
+        policies = {
+            row.keys[0].removeprefix("Autocast"): row.policy for row in statements if row.policy and not row.at_run_time
+        }
         by_hand.update(row for rows in kernels.values() if len({row.kernel for row in rows}) > 1 for row in rows)
         named = [row for row in statements if row.keys and row not in by_hand]
         is_by_hand = bool(by_hand) and not (
@@ -183,6 +189,7 @@ class _Operator:
             if _records_itself(row):
                 what = f"`{row.kernel}`, which applies `{row.records}`, a class of autograd, for {keys}"
             subject = "kernels stay" if is_by_hand else f"kernel for {keys} stays"
+            what = f"the kernel for {keys}: {AT_RUN_TIME}" if row.at_run_time else what
             notes.append((row.place, f"the {subject} by hand, because of {what}"))
         for row in statements:
             is_definition = row in defining
@@ -194,7 +201,8 @@ class _Operator:
             elif is_definition:
                 self.left.append((row.place, f"the schema of `{row.name}` is generated: {_kernel_alone(row)}"))
             else:
-                self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand"))
+                why = f": {AT_RUN_TIME}" if row.at_run_time else ""
+                self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand{why}"))
         self.operator = ImportedOperator(
             first.namespace,
             parsed,

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from opwright.dialects.python_source import PARSE_ERRORS, parse_module
+from opwright.dialects.python_source import PARSE_ERRORS, node_span, parse_module
 from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
@@ -145,15 +145,17 @@ class _Library(NamedTuple):
 
 
 class _Around(NamedTuple):
-    """A function or a loop around a call. One that `is_called` is read with the arguments of a call.
+    """A function, a loop or a branch around a call. A function that `is_called` is read with the arguments of a call.
 
-    `decorated` is the function that it decorates then, and `place` is where registrations inside of it are.
+    `decorated` is the function that it decorates then, and `place` is where registrations inside of it are. What a
+    condition that is evaluated at run time decides about `is_branch`.
     """
 
     function: str
     decorated: str = ""
     place: SourcePlace | None = None
     is_called: bool = False
+    is_branch: bool = False
 
 
 class _Context(NamedTuple):
@@ -162,6 +164,17 @@ class _Context(NamedTuple):
     names: Mapping[str, ast.expr | None]
     around: tuple[_Around, ...]
     place: SourcePlace
+
+    @property
+    def at_run_time(self) -> bool:
+        """Whether a branch decides about the call, or a function that the source may never call."""
+        decorates = False
+        for part in self.around:
+            # A function that decorates is called where it stands.
+            if part.is_branch or (part.function and not part.is_called and not decorates):
+                return True
+            decorates = decorates or bool(part.decorated)
+        return False
 
 
 def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
@@ -176,7 +189,7 @@ def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
             reason = fault.diagnostic.message.removeprefix("this is not Python: ")
             unread.append((SourcePlace(file.path, line, line), f"the source is not Python of this version: {reason}"))
             continue
-        reader = _Reader(file.path)
+        reader = _Reader(file)
         try:
             reader.read(tree)
         except RecursionError:
@@ -195,8 +208,9 @@ _DEEPEST: Final = 5
 
 
 class _Reader:
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, file: SourceFile) -> None:
+        self._path = file.path
+        self._file = file
         #: Name in the source -> the dotted name that it stands for.
         self._names: dict[str, str] = {}
         self._libraries: dict[str, _Library] = {}
@@ -209,6 +223,10 @@ class _Reader:
         #: The functions whose parameters are the names of operators, and those of them that something calls.
         self._waiting: list[tuple[str, SourcePlace, str]] = []
         self._called: set[str] = set()
+        #: The functions that were read where they stand, and which statements came from that.
+        self._read_functions: list[tuple[str, int, int]] = []
+        #: The calls that are statements or decorators by themselves.
+        self._alone: set[int] = set()
         self.statements: list[RegistrationStatement] = []
         self.unread: list[tuple[SourcePlace, str]] = []
 
@@ -217,6 +235,8 @@ class _Reader:
         nodes = [*ast.walk(tree)]
         bound: Counter[str] = Counter()
         for node in nodes:
+            self._alone.update([id(node.value)] if isinstance(node, ast.Expr) else ())
+            self._alone.update(map(id, getattr(node, "decorator_list", ())))
             if isinstance(node, ast.Import):
                 self._names.update({alias.asname or alias.name: alias.name for alias in node.names})
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -244,6 +264,10 @@ class _Reader:
                 del self._functions[name]
         self._read_body(tree.body, {}, ())
         self.unread += [(place, told) for function, place, told in self._waiting if function not in self._called]
+        # What a call of a function registers is not registered where the function stands.
+        again = [range(first, end) for function, first, end in self._read_functions if function in self._called]
+        gone = {number for numbers in again for number in numbers}
+        self.statements[:] = [row for number, row in enumerate(self.statements) if number not in gone]
 
     def _read_assignment(self, name: str, value: ast.expr, *, is_only: bool) -> None:
         if isinstance(value, ast.Call) and self._library_function(value) in ("Library", "_scoped_library"):
@@ -271,23 +295,29 @@ class _Reader:
                 decorated = around[-1].decorated if around else ""
                 if decorated and parameters:
                     inner[parameters[0]] = ast.Name(decorated)
+                first = len(self.statements)
                 self._read_body(statement.body, inner, (*around, _Around(statement.name)))
+                self._read_functions.append((statement.name, first, len(self.statements)))
                 continue
             bodies = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
             bodies += [part.body for field in ("handlers", "cases") for part in getattr(statement, field, [])]
-            blocks = {id(inner) for block in bodies for inner in block}
+            parts = [part for field in ("handlers", "cases") for part in getattr(statement, field, [])]
+            blocks = {id(inner) for block in (*bodies, parts) for inner in block}
             for child in ast.iter_child_nodes(statement):
                 if id(child) not in blocks:
+                    doubtful = _doubtful(child)
                     for node in ast.walk(child):
                         if isinstance(node, ast.Call):
-                            self._read_call(node, None, names, around)
+                            inside = (*around, _BRANCH) if id(node) in doubtful else around
+                            self._read_call(node, None, names, inside)
             rounds = self._rounds(statement, names) if isinstance(statement, ast.For) else [names]
             for values in rounds:
                 whole = around
                 if isinstance(statement, ast.For) and len(statement.body) == 1 and rounds[1:]:
                     whole = (*around, _Around("", place=self._place(statement)))
+                always = _always_runs(statement, values)
                 for block in bodies:
-                    self._read_body(block, values, whole)
+                    self._read_body(block, values, whole if block is always else (*whole, _BRANCH))
 
     def _rounds(self, loop: ast.For, names: _Names) -> list[_Names]:
         """What names stand for in each round of a loop over a list of the source; once, unknown, for another loop."""
@@ -387,7 +417,8 @@ class _Reader:
         return f"{path[2]}::{path[3]}" + (f".{path[4]}" if path[4:] and path[4] != "default" else "")
 
     def _place(self, node: ast.stmt | ast.expr) -> SourcePlace:
-        return SourcePlace(self._path, node.lineno, node.end_lineno or node.lineno)
+        at = _text_offset(self._file, node) if id(node) in self._alone else -1
+        return SourcePlace(self._path, node.lineno, node.end_lineno or node.lineno, at)
 
     def _tell(self, call: ast.Call, what: str, node: ast.expr | None, around: tuple[_Around, ...]) -> None:
         """Tell that something was not read; in a function with this as a parameter, unless its calls are read."""
@@ -426,6 +457,17 @@ class _Reader:
         called = self._library_function(call)
         place = next((part.place for part in around if part.place is not None), self._place(call))
         context = _Context(names, around, place)
+        first = len(self.statements)
+        self._read_known(call, function, context, (method, called, owner))
+        if context.at_run_time:
+            self.statements[first:] = [row._replace(at_run_time=True) for row in self.statements[first:]]
+
+    def _read_known(
+        self, call: ast.Call, function: _Function | None, context: _Context, what: tuple[str, str, _Library | None]
+    ) -> None:
+        """Read a call by its method, the function of `torch.library` that it calls, and the library that has it."""
+        target, names = call.func, context.names
+        method, called, owner = what
         if owner is not None and method in ("define", "impl", "_register_fake"):
             self._add_by_library(method, call, owner, context)
         elif called == "define":
@@ -473,7 +515,10 @@ class _Reader:
             handed[name] = ast.Constant(text) if text is not None else self._value(value, context.names)
         self._called.add(definition.name)
         inside = _Around(
-            definition.name, decorated.name if decorated is not None else "", context.place, is_called=True
+            definition.name,
+            decorated.name if decorated is not None else "",
+            context.place._replace(at=-1),
+            is_called=True,
         )
         self._read_body(definition.body, {**values, **handed}, (*context.around, inside))
 
@@ -563,6 +608,35 @@ class _Reader:
         namespace = namespace or (owner.namespace if owner is not None else "")
         shown = function.name if function is not None else shorten(_source_of(given[-1]))
         self.statements.append(RegistrationStatement(namespace, name, context.place, keys=(key,), by_hand=shown))
+
+
+_BRANCH: Final = _Around("", is_branch=True)
+
+
+def _always_runs(statement: ast.stmt, names: _Names) -> list[ast.stmt] | None:
+    """The block of a statement that runs whenever the statement does; of a loop, if it is known what it goes over."""
+    if isinstance(statement, (ast.With, ast.AsyncWith, ast.ClassDef)):
+        return statement.body
+    if isinstance(statement, ast.If):
+        is_true = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
+        return statement.body if is_true else None
+    if isinstance(statement, ast.For):
+        jumps = any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in ast.walk(statement))
+        targets = [node for node in ast.walk(statement.target) if isinstance(node, ast.Name)]
+        return None if jumps or any(names.get(node.id) is None for node in targets) else statement.body
+    return None
+
+
+def _doubtful(child: ast.AST) -> set[int]:
+    """The nodes of an expression that are evaluated only sometimes, or later."""
+    later = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    return {id(inner) for node in ast.walk(child) if isinstance(node, later) for inner in ast.walk(node)}
+
+
+def _text_offset(file: SourceFile, node: ast.stmt | ast.expr) -> int:
+    """Where a node begins in the text with the line breaks of Unix."""
+    start = node_span(file, node).start
+    return start - file.text.count("\r\n", 0, start)
 
 
 def _text(node: ast.expr | None) -> str | None:

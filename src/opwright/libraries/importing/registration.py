@@ -11,11 +11,16 @@ from opwright.source.text import SourceFile
 
 
 class SourcePlace(NamedTuple):
-    """Lines of a source, from 1 on, the last one included."""
+    """Lines of a source, from 1 on, the last one included.
+
+    `at` is the character at which the statement begins, where lines of Windows count as others do; -1 if no statement
+    of the source alone stands for what is there.
+    """
 
     path: str
     first: int
     last: int
+    at: int = -1
 
     def __str__(self) -> str:
         return f"{self.path}:{self.first}"
@@ -33,7 +38,8 @@ class RegistrationStatement(NamedTuple):
     gradients applies the class of autograd of this name. `python_module` is what `set_python_module` says before a
     definition, and `registrar` the function of `torch.library` that defines the operator, if it registers more than
     the statement says. `alias_analysis` is that of a definition, empty for what its schema says. `names` are those of
-    the kernel's parameters, and `checks` the conditions that it checks before anything else, with these names.
+    the kernel's parameters, and `checks` the conditions that it checks before anything else, with these names. A
+    condition that is evaluated `at_run_time` decides whether it registers anything.
     """
 
     namespace: str
@@ -56,6 +62,7 @@ class RegistrationStatement(NamedTuple):
     alias_analysis: str = ""
     names: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    at_run_time: bool = False
 
 
 def no_registrations(

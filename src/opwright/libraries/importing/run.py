@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from opwright.files.user_outputs import write_user_files
 from opwright.libraries.extension.generated import library_code
 from opwright.libraries.extension.kernel_types import wrong_kernels
+from opwright.libraries.importing.always_run import AT_RUN_TIME
 from opwright.libraries.importing.backend_import import BackendImport, import_backend
 from opwright.libraries.importing.comparison import (
     Explanations,
@@ -78,10 +79,11 @@ class Written(NamedTuple):
 class ReadOperators(NamedTuple):
     """What was read: the statements, the operators that they register, the head of the file, and the derivatives.
 
-    `deletable` are the places that the files take the place of. `modules` are those of pybind11, and `header` is the
-    text of one for functions that none declares. `hidden` are kernels that only their own files can name. `drafts` are
-    the derivatives of the operators, whether they are asked for or not, `files` the sources, `fallbacks` the kernels
-    for all operators by their keys, and `unread` what was not understood.
+    `taken` are the places that the files take the place of, and `wholes` the declarations of which nothing is left
+    without these: `deletable` are both. `others` are the places of other code in blocks of registrations. `modules`
+    are those of pybind11, and `header` is the text of one for functions that none declares. `hidden` are kernels that
+    only their own files can name. `drafts` are the derivatives of the operators, whether they are asked for or not,
+    `files` the sources, `fallbacks` the kernels for all operators by their keys, and `unread` what was not understood.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -96,6 +98,9 @@ class ReadOperators(NamedTuple):
     modules: Sequence[BoundModule] = ()
     header: str = ""
     hidden: Sequence[HiddenKernel] = ()
+    taken: Sequence[SourcePlace] = ()
+    wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]] = ()
+    others: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
@@ -177,10 +182,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
             derivatives=os.path.relpath(request.derivatives, folder).replace(os.sep, "/"),
             derivative_headers=tuple([header.replace(os.sep, "/") for header in gradient_headers]),
         )
-    taken = _without_lines([*imported.taken, *[row.place for row in drafts.taken]], [place for place, _ in left])
-    replaced = set(taken)
-    wholes = [whole for whole, inside in read.wholes if replaced.issuperset(inside)]
-    deletable = [*taken, *wholes, *drafts.deletable]
+    staying = [*[place for place, _ in left], *[place for module in partial for place in module.places]]
+    taken = _without([*imported.taken, *[row.place for row in drafts.taken]], staying)
+    deletable = [*taken, *_whole(read.wholes, taken), *drafts.deletable]
     imported = imported._replace(left=left)
     unread = (*read.unread, *from_python.unread)
     return ReadOperators(
@@ -196,6 +200,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         read.modules,
         header_text(declarable, read.aliases, is_stable=imported.is_stable) if declarable else "",
         read.hidden,
+        taken,
+        read.wholes,
+        read.others,
     )
 
 
@@ -269,7 +276,8 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     force = force and all(MARK in SourceFile.read_plain(path).text[:99] for path in added if os.path.exists(path))
     contents.update(added)
     write_user_files(contents, force=force)
-    return Written(len(read.imported.operators), _ranges(read.deletable), read.imported.left)
+    whole_lines = _without_lines(read.deletable, [place for place, _ in read.imported.left])
+    return Written(len(read.imported.operators), _ranges(whole_lines), read.imported.left)
 
 
 def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
@@ -286,29 +294,33 @@ def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes
 
 
 class CheckedImport(NamedTuple):
-    """The comparison of a library file with sources, the lines that it proves to be needless, and what was not read."""
+    """The comparison of a library file with sources, what it proves to be needless, and what was not compared.
+
+    `edited` are the sources without that.
+    """
 
     comparison: RegistrationComparison
-    needless: Mapping[str, set[int]]
+    edited: EditedSources
     unread: Sequence[tuple[SourcePlace, str]]
     read: ReadOperators
 
     @property
     def deletable(self) -> dict[str, str]:
         """The needless lines by file, such as `3-7, 12`."""
-        return {path: _range_text(sorted(lines)) for path, lines in self.needless.items()}
+        lines = {
+            path: sorted({line for first, last in ranges for line in range(first, last + 1)})
+            for path, ranges in self.edited.lines.items()
+        }
+        return {path: _range_text(numbers) for path, numbers in lines.items()}
 
 
 def edit_sources(checked: CheckedImport, request: ImportRequest) -> EditedSources:
-    """Delete the lines that a comparison proves to be needless, and move the kernels that these registered.
+    """Save the sources without what a comparison proves to be needless, and with the kernels that moved.
 
     The library file then says no more that a kernel has to move. Raises Fault if a source was changed meanwhile.
     """
-    hidden = [
-        kernel for kernel in checked.read.hidden if kernel.place.first in checked.needless.get(kernel.place.path, ())
-    ]
-    texts = {file.path: file.text for file in checked.read.files}
-    edited = edited_sources(texts, checked.needless, hidden)
+    edited = checked.edited
+    marks = {file.path: b"\xef\xbb\xbf"[: file.prefix_bytes] for file in checked.read.files}
     notes = {(kernel.place, kernel.note) for kernel in edited.moved}
     imported = checked.read.imported
     operators = [
@@ -317,8 +329,8 @@ def edit_sources(checked: CheckedImport, request: ImportRequest) -> EditedSource
     ]
     before = library_text(imported, checked.read.head).encode()
     after = library_text(imported._replace(operators=tuple(operators)), checked.read.head).encode()
-    contents = {path: text.encode() for path, text in edited.after.items()}
-    read = {path: text.encode() for path, text in edited.before.items()}
+    contents = {path: marks[path] + text.encode() for path, text in edited.after.items()}
+    read = {path: marks[path] + text.encode() for path, text in edited.before.items()}
     write_user_files({**contents, request.out: after}, read={**read, request.out: before})
     return edited
 
@@ -328,8 +340,7 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     read = read_operators(request)
     before, (after, libraries) = RegisteredSide(), generated_side(SourceFile.read(request.out), torch, sink)
     before.add(read.statements)
-    replaced = _lines(read.deletable)
-    after.add(_staying(read.statements, replaced, after))
+    after.add(_staying(read.statements, set(read.taken), after))
     after.add(_registered_by_hand(request))
     before.fallbacks.update({key: text for key, (_, text) in read.fallbacks.items()})
     # No library file takes the place of a kernel for all operators.
@@ -343,15 +354,26 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
         before, after, Explanations(recording, read.drafts.gradients, wrong_types, read.drafts.raising)
     )
     unproved = [row for row in read.statements if (row.namespace, row.name) not in comparison.proved]
-    places = _without_lines(read.deletable, [row.place for row in unproved])
-    if not set(read.derivatives.taken).isdisjoint(unproved):
-        staying = set(read.derivatives.deletable)
-        places = [place for place in places if place not in staying]
-    return CheckedImport(comparison, _lines(places), read.unread, read)
+    comparison = comparison.without({(row.namespace, row.name) for row in read.statements if row.at_run_time})
+    undecided = [(row.place, f"`{row.name}`: {AT_RUN_TIME}") for row in read.statements if row.at_run_time]
+    edited = _edited(
+        read, [row.place for row in unproved], with_drafts=set(read.derivatives.taken).isdisjoint(unproved)
+    )
+    return CheckedImport(comparison, edited, [*read.unread, *undecided], read)
+
+
+def _edited(read: ReadOperators, unproved: Sequence[SourcePlace], *, with_drafts: bool) -> EditedSources:
+    """The sources without what is needless. Functions of modules go with the module alone."""
+    bound = {row.place for row in read.statements if row.is_bound}
+    taken = _without(read.taken, unproved)
+    places = [place for place in taken if place not in bound and place.first]
+    places += [*_whole(read.wholes, taken), *(read.derivatives.deletable if with_drafts else ())]
+    hidden = [kernel for kernel in read.hidden if kernel.place in set(places)]
+    return edited_sources(read.files, places, hidden, read.others)
 
 
 def _staying(
-    statements: Iterable[RegistrationStatement], replaced: Mapping[str, set[int]], generated: RegisteredSide
+    statements: Iterable[RegistrationStatement], replaced: Collection[SourcePlace], generated: RegisteredSide
 ) -> Iterator[RegistrationStatement]:
     """What statements register that a library file leaves in the sources: nothing in the place of a generated kernel.
 
@@ -361,7 +383,7 @@ def _staying(
     for row in statements:
         is_known = row.place.first > 0
         is_generated = (row.namespace, row.name) in generated.definitions
-        if is_known and replaced.get(row.place.path, set()).issuperset(_line_numbers(row.place)):
+        if is_known and row.place in replaced:
             continue
         if is_generated and row.schema and is_known:
             continue
@@ -402,6 +424,26 @@ def generated_side(file: SourceFile, torch: str, sink: Diagnostics) -> tuple[Reg
         for key, registered in kernels.items():
             kernels[key] = as_generated(library, function, key, registered)
     return side, libraries
+
+
+def _whole(
+    wholes: Iterable[tuple[SourcePlace, Sequence[SourcePlace]]], taken: Iterable[SourcePlace]
+) -> list[SourcePlace]:
+    """The declarations of which nothing is left without the places that are taken."""
+    replaced = set(taken)
+    return [whole for whole, inside in wholes if replaced.issuperset(inside)]
+
+
+def _without(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:
+    """The places of statements of which nothing stays. What has no statement of its own stays with its lines."""
+    staying_places = [*staying]
+    statements = {(place.path, place.at) for place in staying_places if place.at >= 0}
+    lines = _lines([place for place in staying_places if place.at < 0])
+    return [
+        place
+        for place in places
+        if (place.path, place.at) not in statements and lines.get(place.path, set()).isdisjoint(_line_numbers(place))
+    ]
 
 
 def _without_lines(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:

@@ -1,0 +1,104 @@
+"""Which statements of a block always run: those that no condition, loop or earlier return decides about."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+from opwright.syntax.cpp_tokens import Token, closing_index
+
+#: What the reader says of a registration that a branch decides about.
+AT_RUN_TIME: Final = "a condition that is evaluated at run time decides whether it is registered"
+_JUMPS: Final = frozenset(("return", "goto", "throw", "co_return"))
+_BOUNDARIES: Final = (";", "{", "}")
+#: What may stand between the beginning of a statement and the value that it declares.
+_DECLARING: Final = frozenset(("=", "&", "*", "::", "<", ">", "auto", "const", "static"))
+
+
+class AlwaysRun:
+    """The statements of a body of C++ that run whenever the body does.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> body = [*cpp_tokens("a(); if (x) b(); auto& y = c(); if (x) return; d();")]
+    >>> always = AlwaysRun(body)
+    >>> {token.text: always.runs(index) for index, token in enumerate(body) if token.text in "abcd"}
+    {'a': True, 'b': False, 'c': True, 'd': False}
+    """
+
+    def __init__(self, body: Sequence[Token]) -> None:
+        self._body = body
+        self._starts = _starts(body)
+
+    def begins(self, index: int) -> bool:
+        """Whether such a statement begins with this token."""
+        at = bisect_right(self._starts, index) - 1
+        return at >= 0 and self._starts[at] == index
+
+    def runs(self, index: int) -> bool:
+        """Whether such a statement begins here, or declares a variable with the value that begins here."""
+        at = bisect_right(self._starts, index) - 1
+        if at < 0 or self._starts[at] == index:
+            return at >= 0
+        before = self._body[self._starts[at] : index]
+        return before[-1].text == "=" and all(
+            token.text in _DECLARING or (token.kind == "name" and token.text not in ("if", "else", "for", "do"))
+            for token in before
+        )
+
+
+def _starts(body: Sequence[Token]) -> list[int]:
+    """The indices of tokens that begin statements which always run."""
+    starts: list[int] = []
+    begins = True
+    has_lambda = False
+    index = 0
+    while index < len(body):
+        text = body[index].text
+        if text in _JUMPS:
+            # What comes behind it runs only sometimes.
+            break
+        if begins and text not in _BOUNDARIES and _begins_in_each_branch(body, index):
+            starts.append(index)
+            has_lambda = False
+        if text == "{" and begins:
+            index += 1
+            continue
+        if text in ("(", "[", "{"):
+            end = closing_index(body, index)
+            following = body[end + 1].text if end + 1 < len(body) else ""
+            has_lambda = has_lambda or (text == "[" and following in ("(", "{"))
+            if text == "{" and not has_lambda and any(token.text in _JUMPS for token in body[index:end]):
+                break
+            begins = text == "{"
+            index = end + 1
+            continue
+        begins = text in _BOUNDARIES
+        index += 1
+    return starts
+
+
+def _begins_in_each_branch(body: Sequence[Token], index: int) -> bool:
+    """Whether what stands before a token ends a statement in each branch of the preprocessor."""
+    own = set(body[index].conditions)
+    before = index - 1
+    seen: tuple[str, ...] | None = None
+    while before >= 0 and not own.issuperset(body[before].conditions):
+        if body[before].conditions != seen:
+            seen = body[before].conditions
+            if body[before].text not in _BOUNDARIES:
+                return False
+        before -= 1
+    return before < 0 or body[before].text in _BOUNDARIES
+
+
+def declares_always(head: Sequence[Token]) -> bool:
+    """Whether a declaration always makes the value behind these tokens.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> [declares_always([*cpp_tokens(text)]) for text in ("static auto r = torch::", "int r = on() && torch::")]
+    [True, False]
+    """
+    words = {token.text for token in head if token.kind == "name"}
+    signs = [token.text for token in head if token.kind != "name"]
+    return words.isdisjoint(("if", "else", "for", "while", "return")) and set(signs) <= {*_DECLARING, "[", "]", '"C"'}
