@@ -14,6 +14,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 import pytest
+from _pytest.fixtures import reorder_items
 from hypothesis import settings
 
 from tests.alone import can_copy, run_alone
@@ -48,6 +49,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Prepare tests, and leave out those of other parts, after those of other marks."""
     _mark_tests(items)
     yield
+    # Random order comes after pytest's own, which lets tests with one value of a shared fixture follow each other: a
+    # library can be loaded once in a process, and takes long to build.
+    items[:] = reorder_items(items)
     items.sort(key=lambda item: next(row for row, name in enumerate(_LONG) if _group(item).startswith(name)))
     part, parts = map(int, config.getoption("part").split("/"))
     if parts > 1:
