@@ -83,7 +83,7 @@ def test_wheel_has_every_file_of_the_package(wheel: ZipFile) -> None:
     """The wheel has the modules, the CMake package, the mark of typed packages, and what libraries need."""
     files = {name.removeprefix("src/") for name in files_below("src")}
     assert {"opwright/py.typed", "opwright/builds/cmake/OpwrightConfigVersion.cmake"} <= files
-    assert {"opwright/emit/library/templates/ops.h", "opwright/libraries/include/opwright/outputs.h"} <= files
+    assert {"opwright/libraries/emit/templates/ops.h", "opwright/libraries/include/opwright/outputs.h"} <= files
     assert files == {name for name in wheel.namelist() if name.startswith("opwright/")}
 
 

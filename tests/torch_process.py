@@ -11,8 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from opwright.migrate.importing import process
 
-from opwright.libraries.importing import process
+from opwright.source.child import python_command
 
 _PROGRAM = """
 import gc, json, os, sys, torch
@@ -28,7 +29,7 @@ for line in sys.stdin:
         os.chdir(place)
         os.environ.clear()
         os.environ.update(variables)
-        sys.path[:] = ["", *filter(None, variables.get("PYTHONPATH", "").split(os.pathsep)), *folders]
+        sys.path[:] = [*filter(None, variables.get("PYTHONPATH", "").split(os.pathsep)), *folders]
         sys.argv = ["-c", *words]
         exec(text, {"__name__": "__main__"})
         sys.stdout.flush()
@@ -55,7 +56,7 @@ def _quick_answers(torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch)
 
 
 class TorchProcess:
-    """Runs `python -c TEXT WORD...` in copies of a process, which starts when it is first asked."""
+    """Runs the commands of `python_command` in copies of a process, which starts when it is first asked."""
 
     def __init__(self, folder: Path) -> None:
         self._outputs = [folder / "stdout", folder / "stderr"]
@@ -63,7 +64,7 @@ class TorchProcess:
 
     def run(self, command: Sequence[str], **options: object) -> subprocess.CompletedProcess[str]:
         """What `subprocess.run` returns with texts for outputs; the options are those texts."""
-        assert command[:2] == [sys.executable, "-c"]
+        assert command[:2] == python_command(sys.executable, "")[:2]
         if self._process is None:
             program = [sys.executable, "-c", _PROGRAM]
             variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

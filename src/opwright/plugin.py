@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from opwright.backends.emit.headers import structured_declarations, structured_includes
     from opwright.convention.c_shim import NoCForm, operator_key, shim_function
     from opwright.convention.public_api import cpp_name
     from opwright.cpp.binding import Binding
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from opwright.dialects.named_files import read_beside
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
-    from opwright.emit.backend.headers import structured_declarations, structured_includes
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,

@@ -12,4 +12,4 @@ def test_figures_are_those_of_the_page() -> None:
     assert figures(SOURCE.parent)["folders on the first floor"] == str(len(first_floor))
     assert {name.split("/")[0] for name in packages(SOURCE / "opwright").values()} - {""} == first_floor
     entered = {module for caller, callee, _ in calls_of_run(SOURCE) for module in (caller, callee)}
-    assert {"opwright.cli.generate", "opwright.dialects.library.loader", "opwright.files.writer"} <= entered
+    assert {"opwright.cli.generate", "opwright.libraries.dialect.loader", "opwright.files.writer"} <= entered

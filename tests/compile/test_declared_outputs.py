@@ -8,11 +8,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from opwright.libraries.dialect.outputs import load_outputs
+from opwright.libraries.emit.declared_outputs import (
+    OUTPUTS_HEADER,
+    allocation,
+    inplace_check,
+    out_resize,
+    shape_function,
+)
 
 from opwright.convention import dispatcher, structured
 from opwright.cpp.translation import translate
-from opwright.dialects.library.outputs import load_outputs
-from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.native_function import TypeStyle
 from opwright.schema import parse_schema

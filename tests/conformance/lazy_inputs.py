@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from opwright.backends.lazy.checks import check_lazy
+
 import opwright
 from opwright.convention import dispatcher
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.aten.backend import Backend, KernelUnit, members
 from opwright.emit.emitter import Job, Options
-from opwright.emit.lazy.checks import check_lazy
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.external_backend import BackendEntry, ExternalBackend

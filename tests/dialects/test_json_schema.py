@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from opwright.libraries.dialect.fields import LIBRARY_FIELDS, ROWS_BY_NAME, json_schema
 
-from opwright.dialects.library.fields import LIBRARY_FIELDS, ROWS_BY_NAME, json_schema
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS

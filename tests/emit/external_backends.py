@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from opwright.backends.emit import headers, registrations
+
 from opwright.dialects.names import default_kernel_name
-from opwright.emit.backend import headers, registrations
 from opwright.emit.emitter import EmitterSource, Job, Slots
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog

@@ -6,13 +6,13 @@ import re
 from functools import cache
 
 import pytest
+from opwright.libraries.dialect.loader import load as load_libraries
 
 from opwright.convention.python.call import dispatch_lambda
 from opwright.convention.python.signature import function_signature
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.library.loader import load as load_libraries
 from opwright.emit.aten import (
     backend_select,
     composite_kernels,

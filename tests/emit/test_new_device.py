@@ -168,29 +168,29 @@ NAMING_DEVICES = {
     # ROCm's headers are named after those for CUDA.
     "opwright.emit.aten.register.devices": {"CUDA"},
     # External backends inherit kernels of these devices, and fall back to those of the CPU.
-    "opwright.dialects.backend.entry_builder": {"CPU", "CUDA"},
-    "opwright.dialects.backend.inherited": {"CPU", "CUDA"},
-    "opwright.dialects.backend.head_checks": {"CPU"},
-    "opwright.dialects.backend.loader": {"CPU"},
-    "opwright.emit.backend.fallbacks": {"CPU"},
+    "opwright.backends.dialect.entry_builder": {"CPU", "CUDA"},
+    "opwright.backends.dialect.inherited": {"CPU", "CUDA"},
+    "opwright.backends.dialect.head_checks": {"CPU"},
+    "opwright.backends.dialect.loader": {"CPU"},
+    "opwright.backends.emit.fallbacks": {"CPU"},
     # Python kernels that serve every device are called under this key.
-    "opwright.emit.library.implementations": {"CPU"},
-    "opwright.emit.dispatch.device_kernels": {"CPU"},
-    "opwright.emit.dispatch.traps": {"CPU"},
+    "opwright.libraries.emit.implementations": {"CPU"},
+    "opwright.backends.dispatch.device_kernels": {"CPU"},
+    "opwright.backends.dispatch.traps": {"CPU"},
     # CUDA's runtime keeps errors of launches until somebody asks.
-    "opwright.emit.library.kernels": {"CUDA"},
+    "opwright.libraries.emit.kernels": {"CUDA"},
     # Static runtime runs on the CPU only.
-    "opwright.emit.static_runtime.support": {"CPU"},
+    "opwright.mobile.static_runtime.support": {"CPU"},
     # ExecuTorch runs on the CPU, and PyTorch calls the kernels of its custom operators there.
-    "opwright.dialects.executorch.kernel_fields": {"CPU"},
-    "opwright.emit.executorch.units": {"CPU"},
+    "opwright.mobile.executorch_dialect.kernel_fields": {"CPU"},
+    "opwright.mobile.executorch.units": {"CPU"},
     "opwright.torchgen.executorch.model": {"CPU"},
     # The enumeration of `torchgen.model` has the devices of PyTorch's `BackendComponent`, in its order.
     "opwright.torchgen.interface.keys": {"CUDA", "MTIA", "Meta", "MkldnnCPU", "XPU"},
     # An older name of its key for autocast, and functions of PyTorch that name no device, stand for this one.
-    "opwright.libraries.importing.autocast_kernels": {"CUDA"},
+    "opwright.migrate.importing.autocast_kernels": {"CUDA"},
     # Functions of Python modules have kernels for these.
-    "opwright.libraries.importing.module_reader": {"CPU", "CUDA"},
+    "opwright.migrate.importing.module_reader": {"CPU", "CUDA"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import pytest
+from opwright.backends.emit.checks import check_wrappers
+from opwright.backends.emit.sections import registered_units, section_files
 
 from opwright.convention import dispatcher
 from opwright.cpp import c_types
@@ -13,8 +15,6 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
-from opwright.emit.backend.checks import check_wrappers
-from opwright.emit.backend.sections import registered_units, section_files
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import (
     NO_EXTENSIONS,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from opwright.mobile.executorch_dialect.loader import NamedOperators, qualified_name
 
 import opwright
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch.loader import NamedOperators, qualified_name
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.release.inputs import from_installed
 from opwright.release.rules import Rules

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from opwright.mobile.upgraders.emitter import upgrader_source
+
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -31,7 +33,6 @@ from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
-from opwright.emit.mobile_upgraders import upgrader_source
 from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
 from opwright.files.plan import file_specs
 from opwright.model.catalog import Catalog

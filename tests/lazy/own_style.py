@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opwright.backends.lazy import kernel, node
+from opwright.backends.lazy.files import LazyStyle, lazy_emitters
+from opwright.backends.lazy.kernel import KernelParts, constructor_arguments
+from opwright.backends.lazy.node import LazyNode, input_expression
+
 from opwright.convention.lazy import NodeArgument
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.lazy import kernel, node
-from opwright.emit.lazy.files import LazyStyle, lazy_emitters
-from opwright.emit.lazy.kernel import KernelParts, constructor_arguments
-from opwright.emit.lazy.node import LazyNode, input_expression
 from opwright.model.lazy_backend import LazyNames
 
 NAMES = LazyNames(

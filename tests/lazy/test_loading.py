@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from opwright.backends.dialect.lazy import load
+
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.lazy import load
 from opwright.model.lazy_backend import LazyBackend, NodeMember, NodeShape
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules

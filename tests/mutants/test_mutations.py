@@ -149,7 +149,7 @@ def test_every_room_has_modules_and_tests() -> None:
 def test_a_part_of_a_room_has_guards_of_its_own() -> None:
     """A part of a room has its own tests, and can be drawn by the name of the room."""
     modules = sorted((ROOT / "tests" / "executorch").glob("test_*.py"))
-    assert guards_of("src/opwright/run/executorch.py") == [path.relative_to(ROOT).as_posix() for path in modules]
+    assert guards_of("src/opwright/mobile/executorch/job.py") == [path.relative_to(ROOT).as_posix() for path in modules]
     assert {room_of(mutant.module) for mutant in sample(60, 1, ["tools"])} > {"tools/check", "tools/diff"}
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.libraries.porting.stable_api import NUMBERS
+from opwright.migrate.porting.stable_api import NUMBERS
 
 __all__ = ["number_functions", "random_function"]
 

@@ -187,27 +187,27 @@ OTHER_LISTS = {
     # Python's augmented assignments are part of the grammar of names.
     ("opwright.schema.names", "add"),
     # Functions of C++'s <cmath>, which formulas call for numbers.
-    ("opwright.dialects.library.formula_names", "cos"),
+    ("opwright.libraries.dialect.formula_names", "cos"),
     # Functions of C++'s <cmath>, and what the stable headers and the tensors of C++ have.
-    ("opwright.libraries.porting.run", "exp"),
+    ("opwright.migrate.porting.run", "exp"),
     # Methods of tensors in sources whose results may be views: some are of pybind11 and of accessors.
-    ("opwright.libraries.importing.argument_uses", "value"),
+    ("opwright.migrate.importing.argument_uses", "value"),
     ("opwright.syntax.cpp_functions", "size"),
     ("opwright.syntax.cpp_functions", "is_contiguous"),
-    ("opwright.libraries.porting.methods", "options"),
-    ("opwright.libraries.porting.methods", "size"),
-    ("opwright.libraries.porting.stable_api", "empty_like"),
-    ("opwright.libraries.porting.stable_api", "fill_.Scalar"),
-    ("opwright.libraries.porting.stable_api", "add"),
+    ("opwright.migrate.porting.methods", "options"),
+    ("opwright.migrate.porting.methods", "size"),
+    ("opwright.migrate.porting.stable_api", "empty_like"),
+    ("opwright.migrate.porting.stable_api", "fill_.Scalar"),
+    ("opwright.migrate.porting.stable_api", "add"),
     # What numbers in calls of C++ become, by how PyTorch converts them.
-    ("opwright.libraries.porting.stable_api", "bitwise_and"),
-    ("opwright.libraries.porting.stable_api", "clamp"),
-    ("opwright.libraries.porting.stable_api", "index_fill"),
-    ("opwright.libraries.porting.stable_api", "pow.Scalar"),
+    ("opwright.migrate.porting.stable_api", "bitwise_and"),
+    ("opwright.migrate.porting.stable_api", "clamp"),
+    ("opwright.migrate.porting.stable_api", "index_fill"),
+    ("opwright.migrate.porting.stable_api", "pow.Scalar"),
     # C++ has words for its logical operators.
-    ("opwright.dialects.library.python_formulas", "&&"),
+    ("opwright.libraries.dialect.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.
-    ("opwright.dialects.upgraders.fields", "type"),
+    ("opwright.mobile.upgraders.fields", "type"),
 }
 
 

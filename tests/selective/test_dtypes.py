@@ -6,8 +6,9 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-from opwright.selective.edge_texts import kernel_key_of_dtype, variants_header
-from opwright.selective.files import Files
+from opwright.mobile.selective.edge_texts import kernel_key_of_dtype, variants_header
+from opwright.mobile.selective.files import Files
+
 from opwright.source.diagnostic import Diagnostics
 
 NAMED = "Byte Char Short Int Long Float Double Bool QInt8 QUInt8 QInt32 QUInt4X2 QUInt2X4"

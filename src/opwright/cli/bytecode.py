@@ -39,8 +39,8 @@ def output_folders(arguments: argparse.Namespace) -> dict[str, str]:
 def write_upgraders(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     """Write the file for a run, and the bytecode file if it is asked for. Gives the exit status."""
     from opwright.cli import console
-    from opwright.dialects.upgraders.loader import load_upgraders
-    from opwright.emit.mobile_upgraders import FILE_NAME, upgrader_source
+    from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
+    from opwright.mobile.upgraders.loader import load_upgraders
     from opwright.source.text import SourceFile
 
     incremental = IncrementalGeneration(run)

@@ -28,7 +28,6 @@ from opwright.cli.input_arguments import add_allow_path_argument, open_named_inp
 from opwright.cli.streams import print_or_write, wants_color
 from opwright.files.user_files import finish_killed_runs
 from opwright.release.inputs import Inputs
-from opwright.run.file_kinds import expand_folders
 from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound, did_you_mean
@@ -42,6 +41,7 @@ from opwright.tools.check.fixing import fix_files, write_changes
 from opwright.tools.check.formats import render_github, render_json, render_sarif, render_statistics
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
+from opwright.tools.files.file_kinds import expand_folders
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github")
 _FAIL_ON: Final = ("warning", "error", "never")

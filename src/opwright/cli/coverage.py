@@ -19,7 +19,8 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
-from opwright.emit.dispatch.records import (
+from opwright.model.external_backend import Fallback
+from opwright.model.operator_records import (
     BackwardStatus,
     CoverageReport,
     MetaSupport,
@@ -28,7 +29,6 @@ from opwright.emit.dispatch.records import (
     Query,
     TrapKind,
 )
-from opwright.model.external_backend import Fallback
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport) -> int:
     """Print where the dispatcher of a process differs from the report, and give the exit status."""
-    from opwright.libraries.importing.process import answer_of
+    from opwright.migrate.importing.process import answer_of
     from opwright.tools.coverage.samples import (
         DispatcherState,
         runtime_differences,

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opwright.libraries.importing.run import Written
+    from opwright.migrate.importing.run import Written
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
     from opwright.files.user_files import finish_killed_runs
-    from opwright.libraries.importing.run import ImportRequest, check_import, edit_sources, write_import
+    from opwright.migrate.importing.run import ImportRequest, check_import, edit_sources, write_import
 
     finish_killed_runs()
     macros = dict(word.partition("=")[::2] for word in arguments.define)
@@ -165,8 +165,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], sink: Diagnostics) -> int:
     """Write a backend file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.libraries.importing.backend_import import compare_backend
-    from opwright.libraries.importing.run import read_backend, write_backend
+    from opwright.migrate.importing.backend_import import compare_backend
+    from opwright.migrate.importing.run import read_backend, write_backend
     from opwright.source.text import SourceFile
 
     imported = read_backend(arguments.sources, macros, arguments.torch)

@@ -21,8 +21,8 @@ from opwright.source.terminal import print_rendered, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.libraries.porting.compile_check import CompiledPort
-    from opwright.libraries.porting.run import Ported
+    from opwright.migrate.porting.compile_check import CompiledPort
+    from opwright.migrate.porting.run import Ported
     from opwright.source.diagnostic import Diagnostics
 
 _RELEASE = lazy_pattern(r"2\.(9|[1-9]\d)")
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Port the sources, and tell what stays."""
     from opwright.cli import console
     from opwright.files.user_files import finish_killed_runs
-    from opwright.libraries.porting.run import PortRequest, compiled_port, port_sources, write_port
+    from opwright.migrate.porting.run import PortRequest, compiled_port, port_sources, write_port
     from opwright.release.view import NATIVE_FUNCTIONS
 
     finish_killed_runs()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from opwright.incremental.identity import RunIdentity
-    from opwright.run.selecting import SelectionOutcome, SelectRequest
+    from opwright.mobile.selective.selecting import SelectionOutcome, SelectRequest
     from opwright.source.diagnostic import Diagnostics
 
 _EXPLAIN: Final = "explain"
@@ -108,8 +108,8 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
 
 
 def _request(arguments: argparse.Namespace, words: list[str], sink: Diagnostics) -> SelectRequest:
+    from opwright.mobile.selective.selecting import SelectRequest
     from opwright.run.request import Request
-    from opwright.run.selecting import SelectRequest
     from opwright.source.text import SourceFile
 
     inputs = open_named_inputs(arguments, sink)
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         say(f"opwright select: error: {missing}\n`opwright select --help` lists the arguments\n")
         return console.USAGE
     if explains:
-        from opwright.run.selecting import select_operators
+        from opwright.mobile.selective.selecting import select_operators
 
         _explain(arguments, select_operators(_request(arguments, words, sink), sink), sink)
     else:
@@ -157,8 +157,8 @@ def _missing(explains: bool, inputs: list[str], words: list[str]) -> str:
 
 def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnostics) -> None:
     from opwright.dialects.selection.writer import write_selection
-    from opwright.run.selecting import select_operators
-    from opwright.selective.reports import render_json, render_text
+    from opwright.mobile.selective.reports import render_json, render_text
+    from opwright.mobile.selective.selecting import select_operators
 
     incremental = None
     if arguments.out is not None:
@@ -186,7 +186,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
 
 def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Diagnostics) -> None:
     """Print why operators are kept. Those that are not kept are errors."""
-    from opwright.selective.reports import render_explanation, render_json, selector_of
+    from opwright.mobile.selective.reports import render_explanation, render_json, selector_of
     from opwright.source.diagnostic import did_you_mean
 
     texts, selectors = [], []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.backend.values import Releases
 from opwright.dialects.extra_keys import ExtraKey, KeyPlace
 from opwright.dialects.field import Field
+from opwright.dialects.values import Releases
 from opwright.model.extra_values import ExtraValue, ExtraValues
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics

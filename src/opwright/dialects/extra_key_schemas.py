@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from opwright.dialects.backend.values import VERSION_FIELDS
 from opwright.dialects.field import (
     BACKEND_ENTRY,
     BACKEND_HEAD,
@@ -15,6 +14,7 @@ from opwright.dialects.field import (
     list_of_schema,
     mapping_schema,
 )
+from opwright.dialects.values import VERSION_FIELDS
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_keys import ExtraKey

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from collections.abc import Sequence as Files
 from typing import Any, Final
 
-from opwright.dialects.backend import loader as backend_loader
-from opwright.dialects.backend.tolerated import has_operators
+from opwright.backends.dialect import loader as backend_loader
+from opwright.backends.dialect.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
 from opwright.dialects.table import BACKEND

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Final
 
-from opwright.dialects.upgraders.fields import LEFT_OUT_UPGRADERS, is_left_out
+from opwright.mobile.upgraders.fields import LEFT_OUT_UPGRADERS, is_left_out
 from opwright.model.upgraders import Constant, Upgrader, UpgraderRange, UpgraderTables
 
 FILE_NAME: Final = "upgrader_mobile.cpp"

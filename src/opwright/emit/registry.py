@@ -157,7 +157,7 @@ _AUTOGRAD: Final = {"autograd": "torch/csrc/autograd/generated"}
 #: The behaviour of the releases whose own files Opwright makes.
 _PYTORCH_FILES: Final = "pytorch_files"
 _EXECUTORCH: Final = {"executorch": ""}
-_EXECUTORCH_JOB: Final = "opwright.run.executorch:load_executorch_job"
+_EXECUTORCH_JOB: Final = "opwright.mobile.executorch.job:load_executorch_job"
 _CHECK_TYPES: Final = Check(".executorch.checks:check_types")
 
 _ROWS: Final = (
@@ -316,7 +316,7 @@ _ROWS: Final = (
             ),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
-        imports=("opwright.dialects.library.loader",),
+        imports=("opwright.libraries.dialect.loader",),
         checks=(
             *map(Check, (".library.checks:check_shapes", ".library.checks:check_cpp")),
             *map(Check, (".library.checks:check_stable", ".library.checks:check_c_shims")),
@@ -330,14 +330,14 @@ _ROWS: Final = (
         emitters=(".backend.headers", ".backend.registrations", ".backend.dispatch_functions"),
         folders={"backend": ""},
         inputs=(REGISTRATIONS,),
-        imports=("opwright.dialects.backend.loader",),
+        imports=("opwright.backends.dialect.loader",),
         serves_backends=True,
         # Those of the operators that a backend file has of its own.
         also_generates=("library",),
         by_default=False,
         checks=(
             Check(".backend.checks:check_wrappers"),
-            Check("opwright.emit.dispatch.traps:check_backends", when_tolerant=False),
+            Check("opwright.backends.dispatch.traps:check_backends", when_tolerant=False),
             Check(".backend.checks:check_inherited_kernels", when_tolerant=False),
         ),
         programs={"gen_backend_stubs": None},
@@ -349,7 +349,7 @@ _ROWS: Final = (
         folders={"lazy": "torch/csrc/lazy/generated"},
         inputs=(REGISTRATIONS,),
         dialects=("lazy",),
-        imports=("opwright.dialects.lazy",),
+        imports=("opwright.backends.dialect.lazy",),
         checks=(Check(".backend.checks:check_wrappers"), Check(".lazy.checks:check_lazy")),
         serves_backends=True,
         by_default=False,

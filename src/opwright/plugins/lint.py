@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from opwright.emit.dispatch.records import OperatorRecord
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_records import OperatorRecord
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.edits import children
 from opwright.source.nodes import Mapping, Node

@@ -11,15 +11,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
+from opwright.backends.dialect.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
+from opwright.backends.dialect.head_fields import HEAD_FIELDS
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
-from opwright.dialects.backend.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
-from opwright.dialects.backend.head_fields import HEAD_FIELDS
 from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
-from opwright.dialects.library.fields import LIBRARY_FIELDS
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
 from opwright.emit.extensions import (
@@ -33,6 +32,7 @@ from opwright.emit.extensions import (
 )
 from opwright.emit.registrations import Registration
 from opwright.emit.registry import Check, Family
+from opwright.libraries.dialect.fields import LIBRARY_FIELDS
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.plugin import Plugin

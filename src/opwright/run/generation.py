@@ -62,8 +62,8 @@ def template_path(name: str) -> str:
 #: The folder of a name decides which program the comments of its files name.
 _MADE_TEMPLATES: Final = {
     "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "opwright.emit.autograd.variable_type"),
-    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.backend.registrations"),
-    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.emit.lazy.files"),
+    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.emit.registrations"),
+    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.lazy.files"),
     **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
 }
 

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY
-from opwright.run.field_schemas import field_order
-from opwright.run.file_kinds import kind_of
 from opwright.source.codes import NOT_LAID_OUT
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.edits import line_edits
 from opwright.source.text import SourceFile
 from opwright.source.yaml_layout import laid_out
+from opwright.tools.files.field_schemas import field_order
+from opwright.tools.files.file_kinds import kind_of
 
 #: The dialects that have a canonical layout. PyTorch's list of operators is its developers' to lay out.
 _LAID_OUT: Final = (LIBRARY, BACKEND, DERIVATIVES)

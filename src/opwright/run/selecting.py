@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 
 from opwright.dialects.selection.loader import check_selection
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.graph import base_name, graph_of
+from opwright.mobile.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
+from opwright.mobile.selective.reports import SelectionReport, selection_report
+from opwright.mobile.selective.shapes import GRAPH
 from opwright.model.catalog import Catalog
 from opwright.model.selection import Selection, merge
 from opwright.release.tree import rules_of
 from opwright.run.loading import load_job, with_libraries
 from opwright.run.request import Request
-from opwright.selective.files import Files
-from opwright.selective.graph import base_name, graph_of
-from opwright.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
-from opwright.selective.reports import SelectionReport, selection_report
-from opwright.selective.shapes import GRAPH
 from opwright.source.codes import NOT_IN_GRAPH, NOTHING_SELECTED
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from opwright.selective.graph import Graph
+    from opwright.mobile.selective.graph import Graph
 
 
 class SelectRequest(NamedTuple):

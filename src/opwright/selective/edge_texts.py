@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from opwright.selective.files import Files
+from opwright.mobile.selective.files import Files
 from opwright.source.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
 
 #: The key of a kernel for all dtypes.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from opwright.dialects.selection.loader import load_selection
+from opwright.mobile.selective.shapes import Shape
 from opwright.model.selection import Selection
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema
-from opwright.selective.shapes import Shape
 from opwright.source.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import (

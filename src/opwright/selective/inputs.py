@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping as Names
 from typing import Final
 
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.graph import Graph, base_name, closure
+from opwright.mobile.selective.model_operators import ModelRequest, check_models, model_selection
+from opwright.mobile.selective.program_file import IDENTIFIER, operators_of
+from opwright.mobile.selective.shapes import MODELS, NAMES
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.selective.files import Files
-from opwright.selective.graph import Graph, base_name, closure
-from opwright.selective.model_operators import ModelRequest, check_models, model_selection
-from opwright.selective.program_file import IDENTIFIER, operators_of
-from opwright.selective.shapes import MODELS, NAMES
 from opwright.source.nodes import Mapping, Scalar, Sequence
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span

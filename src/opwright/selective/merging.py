@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
+from opwright.mobile.selective.files import Files
 from opwright.model.selection import Selection, merge
-from opwright.selective.files import Files
 from opwright.source.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
 
 

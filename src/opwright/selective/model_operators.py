@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from json import dumps
 from typing import Any, TypeAlias
 
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.graph import Graph, base_name, closure
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.selective.files import Files
-from opwright.selective.graph import Graph, base_name, closure
 from opwright.source.codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.source.records import NamedTuple
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.selective.files import Files
+from opwright.mobile.selective.files import Files
 from opwright.source.codes import MODEL_DAMAGED
 
 #: The bytes from the fifth on in each model file.

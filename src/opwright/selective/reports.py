@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from opwright.mobile.selective.graph import ALWAYS, FOR_TRAINING, base_name
+from opwright.mobile.selective.inputs import SelectionInput
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
-from opwright.selective.graph import ALWAYS, FOR_TRAINING, base_name
-from opwright.selective.inputs import SelectionInput
 from opwright.source.records import NamedTuple
 
 _Row: TypeAlias = tuple[str, str, str, str]

@@ -13,14 +13,14 @@ from typing import TextIO
 import yaml
 
 from opwright.emit.emitter import Job, Options
-from opwright.emit.executorch import custom_operators, functions_header, kernel_headers
-from opwright.emit.executorch.checks import check_registrations, check_types
-from opwright.emit.executorch.kernels import emitters as kernel_emitters
-from opwright.emit.executorch.units import KernelEntry
+from opwright.mobile.executorch import custom_operators, functions_header, kernel_headers
+from opwright.mobile.executorch.checks import check_registrations, check_types
+from opwright.mobile.executorch.job import load_executorch_job
+from opwright.mobile.executorch.kernels import emitters as kernel_emitters
+from opwright.mobile.executorch.units import KernelEntry
 from opwright.model.executorch import ExecutorchOperator, ExecutorchOptions
 from opwright.model.native_function import NativeFunction as NativeFunctionModel
 from opwright.release.inputs import from_files
-from opwright.run.executorch import load_executorch_job
 from opwright.run.request import ExecutorchFiles, Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

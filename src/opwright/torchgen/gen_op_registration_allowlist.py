@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
-from opwright.selective.files import Files
-from opwright.selective.graph import base_name, closure, graph_of
-from opwright.selective.shapes import GRAPH, NAMES
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.graph import base_name, closure, graph_of
+from opwright.mobile.selective.shapes import GRAPH, NAMES
 from opwright.torchgen.selective_program import Result, run_program
 
 

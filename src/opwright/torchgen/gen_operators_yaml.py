@@ -14,10 +14,9 @@ import yaml
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
 from opwright.dialects.selection.writer import operator_fields
-from opwright.model.selection import Selection
-from opwright.selective.files import Files
-from opwright.selective.graph import graph_of
-from opwright.selective.model_operators import (
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.graph import graph_of
+from opwright.mobile.selective.model_operators import (
     ModelEntry,
     ModelRequest,
     check_models,
@@ -25,7 +24,8 @@ from opwright.selective.model_operators import (
     model_selection,
     provenance,
 )
-from opwright.selective.shapes import GRAPH, MODELS
+from opwright.mobile.selective.shapes import GRAPH, MODELS
+from opwright.model.selection import Selection
 from opwright.torchgen.selective_program import Result, run_program
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.selective.files import Files
-from opwright.selective.mobile_headers import root_header
-from opwright.selective.shapes import NAMES
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.mobile_headers import root_header
+from opwright.mobile.selective.shapes import NAMES
 from opwright.torchgen.selective_program import Result, run_program
 
 

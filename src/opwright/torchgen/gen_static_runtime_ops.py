@@ -98,7 +98,7 @@ def _run(arguments: argparse.Namespace, formatter: str | None) -> RunIdentity:
 def _scope() -> LoadScope:
     """Operators that may have code."""
     from opwright.dialects.native_functions.scope import LoadScope
-    from opwright.emit.static_runtime.support import may_have_code
+    from opwright.mobile.static_runtime.support import may_have_code
 
     return LoadScope(selects=may_have_code)
 
@@ -138,7 +138,7 @@ def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
 def _explain(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print why operators have code or none."""
     from opwright.cli import console
-    from opwright.emit.static_runtime.support import explanations
+    from opwright.mobile.static_runtime.support import explanations
     from opwright.run.loading import load
 
     for line in explanations(load(source_path=arguments.source_path), arguments.why, sink):

@@ -44,7 +44,7 @@ def add_input_arguments(parser: Parser) -> None:
 
 def check_kernel_file(path: str, generation: Generation, sink: Diagnostics) -> None:
     """Report kernels that a C++ file does not define, and that are not generated either. Raises FaultsFound."""
-    from opwright.emit.backend.definitions import check_definitions
+    from opwright.backends.emit.definitions import check_definitions
     from opwright.source.text import SourceFile
 
     job = generation.job

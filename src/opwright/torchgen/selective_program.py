@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from opwright.cli import console
 from opwright.files.small_outputs import write_outputs
-from opwright.selective.files import Files
+from opwright.mobile.selective.files import Files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import print_rendered, say_rendered

@@ -7,16 +7,16 @@ from types import ModuleType
 
 import pytest
 import yaml
-
-from opwright.cli.main import main
-from opwright.libraries.importing.comparison import (
+from opwright.migrate.importing.comparison import (
     Explanations,
     Registered,
     RegisteredSide,
     compare_registrations,
     load_sides,
 )
-from opwright.libraries.importing.python_reader import read_python_sources
+from opwright.migrate.importing.python_reader import read_python_sources
+
+from opwright.cli.main import main
 from opwright.source.text import SourceFile
 
 SOURCE = """\
@@ -278,7 +278,7 @@ def test_tags_of_custom_op_are_imported(
 
 def test_without_pytorch_texts_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without PyTorch nothing says what a call runs, and nothing counts as proved."""
-    monkeypatch.setattr("opwright.libraries.importing.comparison.find_spec", lambda _name: None)
+    monkeypatch.setattr("opwright.migrate.importing.comparison.find_spec", lambda _name: None)
     side = RegisteredSide()
     comparison = compare_registrations(side, side, Explanations(frozenset(), {}, {}))
     assert "without PyTorch" in comparison.compared

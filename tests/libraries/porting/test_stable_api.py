@@ -8,8 +8,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from opwright.migrate.porting.stable_api import FACTS, FUNCTIONS, HELPERS, MACROS, NAMES, StableFunction
 
-from opwright.libraries.porting.stable_api import FACTS, FUNCTIONS, HELPERS, MACROS, NAMES, StableFunction
 from opwright.release.fetch import open_wheel
 from opwright.release.version import parse_version
 from tests.compile.compiler import torch_folder
@@ -91,7 +91,7 @@ def test_parameters_have_the_order_of_the_headers() -> None:
 
 def test_helpers_are_in_the_file() -> None:
     """Each function that a row names has a section of its own in `helpers.h`."""
-    import opwright.libraries.porting as package
+    import opwright.migrate.porting as package
 
     assert package.__file__ is not None
     text = (Path(package.__file__).parent / "helpers.h").read_text(encoding="utf-8")

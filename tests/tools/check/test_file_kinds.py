@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from opwright.tools.files.file_kinds import expand_folders, kind_of, owners_of, tree_around
 
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, LIBRARY, NATIVE_AOT, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS
-from opwright.run.file_kinds import expand_folders, kind_of, owners_of, tree_around
 from opwright.source.text import SourceFile
 
 

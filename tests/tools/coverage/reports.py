@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
+from opwright.model.operator_records import CoverageReport, OperatorRecord
+
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.dialects.table import BACKEND
-from opwright.emit.dispatch.records import CoverageReport, OperatorRecord
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import Fallback
 from opwright.release.inputs import Inputs, open_inputs

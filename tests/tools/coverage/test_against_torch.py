@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from opwright.backends.dispatch.backward import BackwardFacts
+from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
+from opwright.model.operator_records import BackwardStatus, MetaSupport
 
 import opwright
-from opwright.emit.dispatch.backward import BackwardFacts
-from opwright.emit.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
-from opwright.emit.dispatch.records import BackwardStatus, MetaSupport
 from opwright.model.dispatch_key import key_named
 from opwright.release.operator_names.backends import RAISING_COMPOSITES
 from opwright.schema.function import SchemaKind

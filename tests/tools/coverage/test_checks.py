@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from opwright.backends.dispatch.traps import check_backends
 
 from opwright.cli.main import main
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import BACKEND
-from opwright.emit.dispatch.traps import check_backends
 from opwright.emit.emitter import Job, Options
 from opwright.model.selection import EVERYTHING
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK

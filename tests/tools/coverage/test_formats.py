@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from opwright.model.operator_records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
 
 from opwright.cli.main import main
-from opwright.emit.dispatch.records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
 from opwright.model.external_backend import Fallback
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics

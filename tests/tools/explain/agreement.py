@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from opwright.emit.dispatch.device_kernels import Serving, TableRow, dispatch_table
-from opwright.emit.dispatch.registrations import RegistrationKind, registrations
+from opwright.backends.dispatch.device_kernels import Serving, TableRow, dispatch_table
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
+
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import device_flags
 from opwright.model.runtime_keys import KeyKind, RuntimeKey, runtime_keys

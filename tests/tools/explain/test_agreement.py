@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 
 from opwright.dialects.native_functions.resolution import overloads_named
-from opwright.emit.dispatch.registrations import RegistrationKind, registrations
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import open_inputs
 from opwright.release.operator_names.backends import BY_HAND
@@ -62,7 +62,7 @@ def test_all_operators_agree_under_every_key() -> None:
 
 def test_a_wrong_table_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison fails where the table lacks a kernel that generated code registers."""
-    monkeypatch.setattr("opwright.emit.dispatch.registrations.factories", lambda _: [])
+    monkeypatch.setattr("opwright.backends.dispatch.registrations.factories", lambda _: [])
     installed_job().cache.clear()
     disagreements = compare(TWENTY).disagreements
     installed_job().cache.clear()

@@ -7,12 +7,12 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 
 from opwright.cli.main import main
 from opwright.convention.python.bound import MODULES
 from opwright.dialects.native_functions.key_names import key_names
 from opwright.dialects.native_functions.resolution import Entries, resolve
-from opwright.emit.dispatch.registrations import RegistrationKind, registrations
 from opwright.emit.python.units import bindings
 from opwright.emit.registry import FAMILIES
 from opwright.release.inputs import from_source_path, open_inputs

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.backend.entry_builder import BackendEntryBuilder, SectionContext, kernel_of
-from opwright.dialects.backend.entry_fields import LASTING_FIELDS, READERS
-from opwright.dialects.backend.head import OWN_HELP
-from opwright.dialects.backend.values import RELEASE_FIELDS, check_overlaps
+from opwright.backends.dialect.entry_builder import BackendEntryBuilder, SectionContext, kernel_of
+from opwright.backends.dialect.entry_fields import LASTING_FIELDS, READERS
+from opwright.backends.dialect.head import OWN_HELP
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY
+from opwright.dialects.values import RELEASE_FIELDS, check_overlaps
 from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan
@@ -24,14 +24,14 @@ from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
-from opwright.dialects.backend.entry_builder import (
+from opwright.backends.dialect.entry_builder import (
     PYTORCH_KERNELS,
     inherited_kernel,
     pattern_name,
     shared_kernel,
 )
-from opwright.dialects.backend.head import is_own_dialect
-from opwright.dialects.backend.kernel_families import KernelFamily
+from opwright.backends.dialect.head import is_own_dialect
+from opwright.backends.dialect.kernel_families import KernelFamily
 from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.operators import OperatorIndex
-from opwright.dialects.backend.sections import SectionKind
+from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.operators import OperatorIndex
+from opwright.backends.dialect.sections import SectionKind
 from opwright.dialects.dialect import LoadContext
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.external_backend import NO_ENTRY_OPTIONS, EntryOptions
@@ -20,8 +20,8 @@ from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
-from opwright.dialects.backend.kernel_families import KernelFamily, kernel_name
-from opwright.dialects.backend.sections import DENSE
+from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
+from opwright.backends.dialect.sections import DENSE
 from opwright.model.dispatch_key import KEYS
 from opwright.model.external_backend import FamilyKernel
 from opwright.model.hooks import Implementation

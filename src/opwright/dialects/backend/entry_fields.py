@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend.entry_builder import BackendEntryBuilder, OptionReader
-from opwright.dialects.backend.inherited import SOURCES
-from opwright.dialects.backend.values import RELEASE_FIELDS, read_code, read_identifier, read_qualified_name, read_word
+from opwright.backends.dialect.entry_builder import BackendEntryBuilder, OptionReader
+from opwright.backends.dialect.inherited import SOURCES
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
 from opwright.dialects.names import AUTOCAST_POLICIES, IDENTIFIER
+from opwright.dialects.values import RELEASE_FIELDS, read_code, read_identifier, read_qualified_name, read_word
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source import codes

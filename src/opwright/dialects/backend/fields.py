@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from opwright.dialects.backend.entry_fields import ENTRY_FIELDS, LASTING_FIELDS
-from opwright.dialects.backend.head_fields import HEAD_FIELDS
-from opwright.dialects.backend.values import VERSION_FIELDS
+from opwright.backends.dialect.entry_fields import ENTRY_FIELDS, LASTING_FIELDS
+from opwright.backends.dialect.head_fields import HEAD_FIELDS
 from opwright.dialects.field import TEXT, Field, list_of_schema, mapping_schema
-from opwright.dialects.library.fields import json_schema as library_schema
+from opwright.dialects.values import VERSION_FIELDS
+from opwright.libraries.dialect.fields import json_schema as library_schema
 
 
 def json_schema() -> dict[str, object]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
-from opwright.dialects.backend.tolerated import read_as_generator
+from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
+from opwright.backends.dialect.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, PLUGINS, report_plugins
 from opwright.source import codes

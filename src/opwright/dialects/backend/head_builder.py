@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from opwright.dialects.backend.hooks import HookNode
-from opwright.dialects.backend.inherited import InheritedKernels
-from opwright.dialects.backend.kernel_families import KernelFamily
-from opwright.dialects.backend.values import Releases
+from opwright.backends.dialect.hooks import HookNode
+from opwright.backends.dialect.inherited import InheritedKernels
+from opwright.backends.dialect.kernel_families import KernelFamily
+from opwright.dialects.values import Releases
 from opwright.model.external_backend import NO_HEAD_OPTIONS, HeadOptions
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from opwright.dialects.backend.head import is_own_dialect
-from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.sections import SECTIONS
+from opwright.backends.dialect.head import is_own_dialect
+from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.sections import SECTIONS
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.model.dispatch_key import CPU, KEYS

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend.head_builder import HeadBuilder, HeadReader
-from opwright.dialects.backend.hooks import HOOK_FIELDS, read_hooks
-from opwright.dialects.backend.inherited import INHERITED_FIELDS, SECTIONS_WITH_SOURCES, read_inherited
-from opwright.dialects.backend.kernel_families import FAMILY_FIELDS, read_convention, read_families, read_pattern
-from opwright.dialects.backend.sections import SECTIONS
-from opwright.dialects.backend.values import (
-    read_code,
-    read_fields,
-    read_header,
-    read_identifier,
-    read_qualified_name,
-    read_text,
-    read_word,
-)
+from opwright.backends.dialect.head_builder import HeadBuilder, HeadReader
+from opwright.backends.dialect.hooks import HOOK_FIELDS, read_hooks
+from opwright.backends.dialect.inherited import INHERITED_FIELDS, SECTIONS_WITH_SOURCES, read_inherited
+from opwright.backends.dialect.kernel_families import FAMILY_FIELDS, read_convention, read_families, read_pattern
+from opwright.backends.dialect.sections import SECTIONS
 from opwright.dialects.field import (
     FLAG,
     OWN_OPERATOR_FIELDS,
@@ -28,6 +19,15 @@ from opwright.dialects.field import (
     choice,
     list_of_schema,
     mapping_schema,
+)
+from opwright.dialects.values import (
+    read_code,
+    read_fields,
+    read_header,
+    read_identifier,
+    read_qualified_name,
+    read_text,
+    read_word,
 )
 from opwright.model.dispatch_key import Allocation
 from opwright.model.external_backend import Fallback, Guard

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping as Table
 from typing import Final
 
-from opwright.dialects.backend.values import read_code, read_fields, read_qualified_name, read_word
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
+from opwright.dialects.values import read_code, read_fields, read_qualified_name, read_word
 from opwright.model.hooks import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean

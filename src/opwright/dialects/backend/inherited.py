@@ -5,8 +5,8 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Final
 
-from opwright.dialects.backend.values import RELEASE_FIELDS, Releases, read_fields, read_text, read_word
 from opwright.dialects.field import TEXT, Field, choice
+from opwright.dialects.values import RELEASE_FIELDS, Releases, read_fields, read_text, read_word
 from opwright.source.expect import expect_sequence
 from opwright.source.nodes import Node
 from opwright.source.records import NamedTuple

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.backend.sections import SectionKind
-from opwright.dialects.backend.values import read_fields, read_identifier, read_qualified_name
+from opwright.backends.dialect.sections import SectionKind
 from opwright.dialects.field import TEXT, Field
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
+from opwright.dialects.values import read_fields, read_identifier, read_qualified_name
 from opwright.model.dispatch_key import DispatchKey
 from opwright.schema.function import FunctionSchema
 from opwright.source import codes
@@ -111,7 +111,7 @@ def kernel_name(pattern: str, schema: FunctionSchema, kind: SectionKind, key: Di
     Kernels in sections of Opwright's have the name of the section at their end if the pattern does not tell
     sections apart.
 
-    >>> from opwright.dialects.backend.sections import SECTIONS
+    >>> from opwright.backends.dialect.sections import SECTIONS
     >>> from opwright.model.dispatch_key import key_named
     >>> from opwright.schema import parse_schema
     >>> schema = parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.dialects.backend.entries import load_entries, refused_entry
-from opwright.dialects.backend.entry_builder import SectionContext, inherited_kernel, shared_kernel
-from opwright.dialects.backend.head import is_own_dialect, read_head
-from opwright.dialects.backend.head_builder import HeadBuilder
-from opwright.dialects.backend.head_checks import (
+from opwright.backends.dialect.entries import load_entries, refused_entry
+from opwright.backends.dialect.entry_builder import SectionContext, inherited_kernel, shared_kernel
+from opwright.backends.dialect.head import is_own_dialect, read_head
+from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.head_checks import (
     check_derived_overloads,
     check_empty,
     check_groups,
@@ -19,10 +19,10 @@ from opwright.dialects.backend.head_checks import (
     check_symint,
     check_unwritten,
 )
-from opwright.dialects.backend.inherited import InheritedKernels
-from opwright.dialects.backend.operators import OperatorIndex
-from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind, section_key
-from opwright.dialects.backend.tolerated import has_operators
+from opwright.backends.dialect.inherited import InheritedKernels
+from opwright.backends.dialect.operators import OperatorIndex
+from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind, section_key
+from opwright.backends.dialect.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.table import BACKEND, LIBRARY

@@ -7,8 +7,8 @@ from collections.abc import Mapping as Table
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch.fields import DTYPES, KERNEL_FIELDS, TensorSpec, kernel_keys
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
+from opwright.mobile.executorch_dialect.fields import DTYPES, KERNEL_FIELDS, TensorSpec, kernel_keys
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU, DispatchKey
 from opwright.model.executorch import DEFAULT_KEY, ExecutorchKernel

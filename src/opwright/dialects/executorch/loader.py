@@ -9,8 +9,6 @@ from functools import partial
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.executorch.fields import ENTRY_FIELDS
-from opwright.dialects.executorch.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, EntryField, Reader
 from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
@@ -18,6 +16,8 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
+from opwright.mobile.executorch_dialect.fields import ENTRY_FIELDS
+from opwright.mobile.executorch_dialect.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
 from opwright.model.catalog import Catalog, PartialCatalog
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import UnlinkedFunction, link_functions

@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence as Row
 from typing import Final
 
-from opwright.dialects.backend.head_builder import HeadBuilder
+from opwright.backends.dialect.head_builder import HeadBuilder
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
-from opwright.dialects.library.head import read_head
-from opwright.dialects.library.loader import LibrarySource, load_sources
-from opwright.dialects.library.namespaces import entries_by_namespace
 from opwright.dialects.named_files import read_named_file
 from opwright.dialects.names import default_kernel_name
+from opwright.libraries.dialect.head import read_head
+from opwright.libraries.dialect.loader import LibrarySource, load_sources
+from opwright.libraries.dialect.namespaces import entries_by_namespace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.fault import SchemaFault

@@ -15,13 +15,13 @@ from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.loader import load_entries, read_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.library.callable_operators import NONE, CallableOperators, PythonValue
-from opwright.dialects.library.formula_names import FormulaNames, ForwardNames, differentiable_results
-from opwright.dialects.library.head import Head
-from opwright.dialects.library.python_formulas import NoPython, PythonTranslator
 from opwright.dialects.named_files import read_named_file
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
+from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames, differentiable_results
+from opwright.libraries.dialect.head import Head
+from opwright.libraries.dialect.python_formulas import NoPython, PythonTranslator
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     NO_DERIVATIVES,

@@ -11,11 +11,11 @@ from collections.abc import Mapping as AnyMapping
 from contextlib import suppress
 from typing import Final
 
-from opwright.dialects.library.expression_types import ExpressionChecker, expression_of
-from opwright.dialects.library.expressions import ExpressionText, free_names, normal_expression, parse_expression
-from opwright.dialects.library.outputs import Result, load_outputs
-from opwright.dialects.library.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries.dialect.expression_types import ExpressionChecker, expression_of
+from opwright.libraries.dialect.expressions import ExpressionText, free_names, normal_expression, parse_expression
+from opwright.libraries.dialect.outputs import Result, load_outputs
+from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
 from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind
 from opwright.model.requirements import DimItem, DimKind, Message, Requirement, TensorDims, index_name, item_name
 from opwright.schema.function import FunctionSchema

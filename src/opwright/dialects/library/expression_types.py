@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.dialects.library.expressions import (
+from opwright.libraries.dialect.expressions import (
     ACCEPTED_KINDS,
     FUNCTIONS,
     LIKE,

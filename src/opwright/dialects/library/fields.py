@@ -8,23 +8,6 @@ from typing import Final
 
 from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
-from opwright.dialects.library.contracts import CONTRACTS, FIELD, read_contracts, result_schema
-from opwright.dialects.library.dims import DIMS
-from opwright.dialects.library.head import HEAD_FIELDS
-from opwright.dialects.library.implementations import IMPLEMENTATION_FIELDS
-from opwright.dialects.library.outputs import OUTPUT_FIELDS, load_outputs
-from opwright.dialects.library.references import REFERENCE, REFERENCE_FIELDS, read_reference
-from opwright.dialects.library.requirements import (
-    DTYPES_FIELD,
-    LAYOUT,
-    LINEAR,
-    REDUCTION,
-    REQUIRES,
-    read_requirements,
-)
-from opwright.dialects.library.samples import check_sample
-from opwright.dialects.library.saved import SAVED, read_saved
-from opwright.dialects.library.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
 from opwright.dialects.names import (
     ARGUMENT_POLICIES,
     AUTOCAST_DEVICES,
@@ -34,6 +17,23 @@ from opwright.dialects.names import (
     split_kernel,
 )
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
+from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
+from opwright.libraries.dialect.dims import DIMS
+from opwright.libraries.dialect.head import HEAD_FIELDS
+from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS
+from opwright.libraries.dialect.outputs import OUTPUT_FIELDS, load_outputs
+from opwright.libraries.dialect.references import REFERENCE, REFERENCE_FIELDS, read_reference
+from opwright.libraries.dialect.requirements import (
+    DTYPES_FIELD,
+    LAYOUT,
+    LINEAR,
+    REDUCTION,
+    REQUIRES,
+    read_requirements,
+)
+from opwright.libraries.dialect.samples import check_sample
+from opwright.libraries.dialect.saved import SAVED, read_saved
+from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
 from opwright.model.requirements import Requirements

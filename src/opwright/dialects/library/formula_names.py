@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.derivatives.formula_checks import MATH_CONSTANTS
-from opwright.dialects.library.callable_operators import NONE, OPTIONS, PythonValue, plain_type
+from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, PythonValue, plain_type
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.derivatives import DifferentiabilityInfo
 from opwright.model.operator_library import SavedForm, SavedValue, gives_list

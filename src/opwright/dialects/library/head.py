@@ -18,8 +18,8 @@ from opwright.dialects.field import (
     mapping_schema,
     report_plugins,
 )
-from opwright.dialects.library.sections import section_entries
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
+from opwright.libraries.dialect.sections import section_entries
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.release.tables import cpp_macros

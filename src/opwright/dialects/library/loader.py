@@ -10,28 +10,28 @@ from itertools import chain
 from typing import Final
 
 from opwright.convention import public_api
-from opwright.dialects.backend.values import Releases
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import LIBRARY_ENTRY
-from opwright.dialects.library.contracts import contract_overloads
-from opwright.dialects.library.derivatives import NamedDerivatives, with_derivatives
-from opwright.dialects.library.fields import ROWS_BY_NAME
-from opwright.dialects.library.head import HEAD_NAMES, Head, read_head
-from opwright.dialects.library.implementations import read_implementations
-from opwright.dialects.library.namespaces import (
-    NamespaceEntries,
-    NamespaceFacts,
-    entries_by_namespace,
-    namespace_facts,
-)
-from opwright.dialects.library.overloads import overloads_with_dtype
-from opwright.dialects.library.requirements import share_requirements
-from opwright.dialects.library.saved import public_operators
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
 from opwright.dialects.tags import load_tags
+from opwright.dialects.values import Releases
+from opwright.libraries.dialect.contracts import contract_overloads
+from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
+from opwright.libraries.dialect.fields import ROWS_BY_NAME
+from opwright.libraries.dialect.head import HEAD_NAMES, Head, read_head
+from opwright.libraries.dialect.implementations import read_implementations
+from opwright.libraries.dialect.namespaces import (
+    NamespaceEntries,
+    NamespaceFacts,
+    entries_by_namespace,
+    namespace_facts,
+)
+from opwright.libraries.dialect.overloads import overloads_with_dtype
+from opwright.libraries.dialect.requirements import share_requirements
+from opwright.libraries.dialect.saved import public_operators
 from opwright.model.catalog import Catalog
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.dialects.library.head import GLOBAL, Head, check_namespace, check_outermost_namespace
+from opwright.libraries.dialect.head import GLOBAL, Head, check_namespace, check_outermost_namespace
 from opwright.model.library import BUILD_NAMESPACE, Library, library_names
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault

@@ -6,8 +6,14 @@ import ast
 from typing import Final
 
 from opwright.dialects.field import Field
-from opwright.dialects.library.expression_types import ExpressionChecker, argument_expression, expression_of
-from opwright.dialects.library.expressions import LIKE, ExpressionText, bracketed_text, joined_entries, parse_expression
+from opwright.libraries.dialect.expression_types import ExpressionChecker, argument_expression, expression_of
+from opwright.libraries.dialect.expressions import (
+    LIKE,
+    ExpressionText,
+    bracketed_text,
+    joined_entries,
+    parse_expression,
+)
 from opwright.model.declared_outputs import (
     DeclaredOutput,
     DeclaredOutputs,

@@ -10,8 +10,8 @@ from tree_sitter import Node
 
 from opwright.dialects.cpp_expressions import split_cpp
 from opwright.dialects.derivatives.formula_shapes import formula_parser, range_of, source_of, text_of
-from opwright.dialects.library.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
-from opwright.dialects.library.formula_names import (
+from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
+from opwright.libraries.dialect.formula_names import (
     CASTS,
     CONSTANTS,
     FACTS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.field import FLAG, TEXT, Field
-from opwright.dialects.library.contracts import FIELD as CONTRACTS
-from opwright.dialects.library.implementations import is_python_function
-from opwright.dialects.library.saved import SAVED
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries.dialect.contracts import FIELD as CONTRACTS
+from opwright.libraries.dialect.implementations import is_python_function
+from opwright.libraries.dialect.saved import SAVED
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.library import Reference
 from opwright.schema.function import FunctionSchema, SchemaKind

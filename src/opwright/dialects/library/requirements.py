@@ -9,9 +9,10 @@ import re
 from itertools import combinations
 from typing import Final
 
-from opwright.dialects.library.contracts import FIELD as CONTRACTS_FIELD
-from opwright.dialects.library.contracts import result_schema
-from opwright.dialects.library.dims import (
+from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries.dialect.contracts import FIELD as CONTRACTS_FIELD
+from opwright.libraries.dialect.contracts import result_schema
+from opwright.libraries.dialect.dims import (
     DIMS,
     RETURN,
     DimsLoader,
@@ -21,10 +22,9 @@ from opwright.dialects.library.dims import (
     part_of,
     tensor_of,
 )
-from opwright.dialects.library.expression_types import ExpressionChecker, argument_expression, expression_of
-from opwright.dialects.library.expressions import ExpressionText, free_names, normal_expression, parse_expression
-from opwright.dialects.library.outputs import completed_output, results_of
-from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries.dialect.expression_types import ExpressionChecker, argument_expression, expression_of
+from opwright.libraries.dialect.expressions import ExpressionText, free_names, normal_expression, parse_expression
+from opwright.libraries.dialect.outputs import completed_output, results_of
 from opwright.model.declared_outputs import (
     DTYPE_CLASSES,
     DTYPES,

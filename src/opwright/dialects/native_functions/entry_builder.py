@@ -23,8 +23,8 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.dialects.backend.values import Releases
     from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.values import Releases
     from opwright.release.tree_facts import TreeFacts
 
 

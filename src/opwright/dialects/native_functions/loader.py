@@ -109,7 +109,7 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
     """What the entries of the file share."""
     sink, keys, releases = Diagnostics(), shared.extra_keys, None
     if keys is not None:
-        from opwright.dialects.backend.values import Releases
+        from opwright.dialects.values import Releases
 
         assert shared.rules is not None, "extra keys have values for releases"
         releases = Releases(shared.rules.version, VersionRange(), sink)

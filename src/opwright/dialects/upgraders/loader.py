@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import Field
-from opwright.dialects.upgraders.fields import (
+from opwright.mobile.upgraders.fields import (
     COUNTS,
     FILE_FIELDS,
     FIRST_OPERANDS,

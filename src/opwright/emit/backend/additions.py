@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
+from opwright.backends.emit.kernel_signatures import convention_named, signature_of
+from opwright.backends.emit.section_file import SectionAdditions, SectionFile
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate_with
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrappedUnit, WrapperKind
@@ -13,8 +15,6 @@ from opwright.emit.aten.register.additions import KernelCallee, WrapperAdditions
 from opwright.emit.aten.register.kernel_calls import converted_result, returns_arguments
 from opwright.emit.aten.register.registration import wrapper_of
 from opwright.emit.aten.register.wrapper import passed_outs
-from opwright.emit.backend.kernel_signatures import convention_named, signature_of
-from opwright.emit.backend.section_file import SectionAdditions, SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.model.external_backend import BackendEntry

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opwright.backends.emit.kernel_signatures import check_conventions
+from opwright.backends.emit.registrations import registration_faults
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import section_additions, section_files
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.backend.kernel_signatures import check_conventions
-from opwright.emit.backend.registrations import registration_faults
-from opwright.emit.backend.section_file import SectionFile
-from opwright.emit.backend.sections import section_additions, section_files
 from opwright.emit.emitter import Job, per_job
 from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from opwright.backends.emit.section_file import SectionFile
 from opwright.convention import dispatcher
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
-from opwright.emit.backend.section_file import SectionFile
 from opwright.emit.emitter import Job
 from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
 from opwright.model.dispatch_key import CPU, LIBRARY_KEYS

@@ -11,14 +11,14 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
+from opwright.backends.emit.kernel_signatures import convention_headers, free_kernels, signature_of
+from opwright.backends.emit.sections import section_files
 from opwright.convention import native, structured
 from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import closing, enclose, opening
 from opwright.cpp.signature import Signature
 from opwright.emit.aten.native_headers import structured_class_body
 from opwright.emit.aten.units import include
-from opwright.emit.backend.kernel_signatures import convention_headers, free_kernels, signature_of
-from opwright.emit.backend.sections import section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.hooks import Implementation

@@ -10,6 +10,20 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from opwright.backends.emit.additions import at_entry, wrapper_facts
+from opwright.backends.emit.dispatch_functions import has_dispatch_functions
+from opwright.backends.emit.fallbacks import (
+    autocast_fallthrough,
+    autocast_registrations,
+    calls_fallback,
+    fallback_function,
+    fallback_headers,
+    fallback_registrations,
+    has_policies,
+)
+from opwright.backends.emit.kernel_signatures import checks
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import RegisteredUnit, registered_units, section_additions, section_files
 from opwright.convention import native
 from opwright.emit.aten.backend import Backend, KernelUnit, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
@@ -23,20 +37,6 @@ from opwright.emit.aten.register.hooks import hook_headers, operator_class_defin
 from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.register.structured_kernels import OutputClass, print_class, structured_body, structured_parent
 from opwright.emit.aten.units import kernel_argument
-from opwright.emit.backend.additions import at_entry, wrapper_facts
-from opwright.emit.backend.dispatch_functions import has_dispatch_functions
-from opwright.emit.backend.fallbacks import (
-    autocast_fallthrough,
-    autocast_registrations,
-    calls_fallback,
-    fallback_function,
-    fallback_headers,
-    fallback_registrations,
-    has_policies,
-)
-from opwright.emit.backend.kernel_signatures import checks
-from opwright.emit.backend.section_file import SectionFile
-from opwright.emit.backend.sections import RegisteredUnit, registered_units, section_additions, section_files
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.registrations import (
     AUTOCAST_HEADER,

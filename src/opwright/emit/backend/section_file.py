@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from opwright.backends.emit.kernel_signatures import checked_kernels
 from opwright.emit.aten.backend import Backend, WrapperChoices
 from opwright.emit.aten.register.wrapper import can_call_out_kernel
-from opwright.emit.backend.kernel_signatures import checked_kernels
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from opwright.backends.emit.section_file import (
+    NO_ADDITIONS,
+    REFERENCE_SECTIONS,
+    SectionAdditions,
+    SectionFile,
+    has_additions,
+)
 from opwright.emit.aten.backend import (
     KernelUnit,
     OverloadChoices,
@@ -12,13 +19,6 @@ from opwright.emit.aten.backend import (
     group_indices,
     members,
     units_of,
-)
-from opwright.emit.backend.section_file import (
-    NO_ADDITIONS,
-    REFERENCE_SECTIONS,
-    SectionAdditions,
-    SectionFile,
-    has_additions,
 )
 from opwright.emit.emitter import Job, per_job
 from opwright.model.external_backend import NO_HEAD_OPTIONS
@@ -95,7 +95,7 @@ def section_additions(job: Job, file: SectionFile) -> SectionAdditions:
     if not has_additions(file, job):
         return NO_ADDITIONS
     # Few runs have plug-ins.
-    from opwright.emit.backend.additions import additions_of
+    from opwright.backends.emit.additions import additions_of
 
     return additions_of(_wrapped_units(job, file), file, job)
 

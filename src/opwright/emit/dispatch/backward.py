@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from opwright.backends.dispatch.device_kernels import Dispatch
 from opwright.convention import public_api
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.emit.autograd.wrappers import differentiable_outputs, wrapper
-from opwright.emit.dispatch.device_kernels import Dispatch
-from opwright.emit.dispatch.records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import (
     DEFAULT_KEY,
@@ -20,6 +19,7 @@ from opwright.model.derivatives import (
     MatchedDerivatives,
 )
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
 from opwright.release.operator_names.backends import INTEGRAL_COMPOSITES
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import registered_units, section_files
 from opwright.convention import native
 from opwright.convention.structured import meta_name
 from opwright.emit.aten.backend import Backend, WrapperKind, backends, wrapped_units
@@ -18,11 +20,9 @@ from opwright.emit.autograd.kernels import is_hand_written, kernel_name
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.autograd.wrappers import wrapper
-from opwright.emit.backend.section_file import SectionFile
-from opwright.emit.backend.sections import registered_units, section_files
 from opwright.emit.emitter import Job, per_job
-from opwright.emit.library.parts import library_parts
-from opwright.emit.library.sources import source_sections
+from opwright.libraries.emit.parts import library_parts
+from opwright.libraries.emit.sources import source_sections
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.hooks import Implementation

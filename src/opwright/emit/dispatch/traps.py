@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.dialects.backend.entry_builder import shared_kernel
+from opwright.backends.dialect.entry_builder import shared_kernel
+from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
+from opwright.backends.emit.section_file import SectionFile
 from opwright.emit.aten.backend import units_of
-from opwright.emit.backend.section_file import SectionFile
-from opwright.emit.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
-from opwright.emit.dispatch.records import (
+from opwright.emit.emitter import Job
+from opwright.model.dispatch_key import CPU
+from opwright.model.external_backend import ExternalBackend, Fallback
+from opwright.model.native_function import NativeFunction
+from opwright.model.operator_records import (
     ABSENT,
     BackwardStatus,
     OperatorRecord,
@@ -18,10 +22,6 @@ from opwright.emit.dispatch.records import (
     TrapKind,
     shown_name,
 )
-from opwright.emit.emitter import Job
-from opwright.model.dispatch_key import CPU
-from opwright.model.external_backend import ExternalBackend, Fallback
-from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind

@@ -9,8 +9,8 @@ from opwright.convention import executorch, shared_types
 from opwright.convention.evalues import unheld_list
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.emitter import Job
-from opwright.emit.executorch.custom_operators import stub_result
-from opwright.emit.executorch.units import boolean_lists, is_selected, tensors_of_key
+from opwright.mobile.executorch.custom_operators import stub_result
+from opwright.mobile.executorch.units import boolean_lists, is_selected, tensors_of_key
 from opwright.model.executorch import ExecutorchOperator
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics

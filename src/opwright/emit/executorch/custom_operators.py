@@ -17,7 +17,7 @@ from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.registration import registration
 from opwright.emit.aten.schemas import file_slots, library_slots
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.executorch.units import (
+from opwright.mobile.executorch.units import (
     PYTORCH_KEY,
     ExecutorchNamespace,
     by_namespace,

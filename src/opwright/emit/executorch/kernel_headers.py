@@ -13,7 +13,7 @@ from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.executorch.units import ExecutorchNamespace, custom_operators, operators, pytorch_kernel
+from opwright.mobile.executorch.units import ExecutorchNamespace, custom_operators, operators, pytorch_kernel
 from opwright.model.executorch import ExecutorchOperator
 from opwright.model.library import PYTORCH
 

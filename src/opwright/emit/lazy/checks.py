@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from opwright.backends.lazy.kernel import VIEW_COPY, LazyKernel, has_meta_function, shape_declaration
 from opwright.convention import lazy
 from opwright.convention.lazy import NodeArguments, NodeConvention
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.emit.emitter import Job
-from opwright.emit.lazy.kernel import VIEW_COPY, LazyKernel, has_meta_function, shape_declaration
 from opwright.model.external_backend import BackendEntry
 from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.native_function import NativeFunction

@@ -14,18 +14,18 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
+from opwright.backends.emit.headers import native_functions_header
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import RegisteredUnit, registered_units
+from opwright.backends.lazy import kernel, node
+from opwright.backends.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
+from opwright.backends.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.aten.backend import Backend, KernelUnit, members
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
 from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
-from opwright.emit.backend.headers import native_functions_header
-from opwright.emit.backend.section_file import SectionFile
-from opwright.emit.backend.sections import RegisteredUnit, registered_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.lazy import kernel, node
-from opwright.emit.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
-from opwright.emit.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.records import NamedTuple

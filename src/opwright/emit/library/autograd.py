@@ -12,7 +12,7 @@ from opwright.emit.autograd.functions import declaration, definition
 from opwright.emit.autograd.kernels import changes_arguments, has_kernel, registration, view_base
 from opwright.emit.autograd.nodes import node
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.parts import LibraryPart, PartDerivatives, Section, has_own_kernel
+from opwright.libraries.emit.parts import LibraryPart, PartDerivatives, Section, has_own_kernel
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import Library
 

@@ -8,7 +8,7 @@ from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.vmap import Plumbing, plumbing, plumbing_kind
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.parts import LibraryPart, Section
+from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Return
 

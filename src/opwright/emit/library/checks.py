@@ -16,17 +16,17 @@ from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
-from opwright.emit.library.autocast import autocast_policies
-from opwright.emit.library.boxed_calls import has_constructor, has_kernels
-from opwright.emit.library.c_shims import library_shims, shim_refusal
-from opwright.emit.library.generated_kernels import has_generated_kernel
-from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.parts import LibraryPart, Section
-from opwright.emit.library.passing_checks import check_alias_sets, check_passing
-from opwright.emit.library.python.autocasts import PYTHON_POLICIES
-from opwright.emit.library.python.batch_rules import rule_refusal
-from opwright.emit.library.python.fakes import has_fake
-from opwright.emit.library.python.references import is_served
+from opwright.libraries.emit.autocast import autocast_policies
+from opwright.libraries.emit.boxed_calls import has_constructor, has_kernels
+from opwright.libraries.emit.c_shims import library_shims, shim_refusal
+from opwright.libraries.emit.generated_kernels import has_generated_kernel
+from opwright.libraries.emit.meta_kernels import has_meta_kernel
+from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.emit.passing_checks import check_alias_sets, check_passing
+from opwright.libraries.emit.python.autocasts import PYTHON_POLICIES
+from opwright.libraries.emit.python.batch_rules import rule_refusal
+from opwright.libraries.emit.python.fakes import has_fake
+from opwright.libraries.emit.python.references import is_served
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import prod
 from typing import Final
 
-from opwright.dialects.library.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
-from opwright.emit.library.requirements import message_parts, operator_name
+from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
+from opwright.libraries.emit.requirements import message_parts, operator_name
 from opwright.model.declared_outputs import (
     DTYPE_CLASSES,
     TORCH_DTYPES,

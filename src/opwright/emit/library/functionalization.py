@@ -22,7 +22,7 @@ from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
 from opwright.emit.aten.functionalized_writes import UnwrapPlan, WriteKernel, returned_values, write_kernel
 from opwright.emit.aten.units import key_set_parameter
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.parts import LibraryPart, Section, has_own_kernel
+from opwright.libraries.emit.parts import LibraryPart, Section, has_own_kernel
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind

@@ -8,10 +8,10 @@ from opwright.cpp.namespaces import enclose
 from opwright.cpp.translation import translate
 from opwright.emit.aten.composite_kernels import functional_kernel, has_view_copy_kernel, out_kernel, view_copy_kernel
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
-from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
-from opwright.emit.library.parts import LibraryPart, Section
-from opwright.emit.library.requirements import check_call, has_checks
+from opwright.libraries.emit.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
+from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
+from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.emit.requirements import check_call, has_checks
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind

@@ -10,11 +10,11 @@ from opwright.cpp.namespaces import blocks, enclose
 from opwright.emit.aten import functions, meta_headers, native_headers, operators
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.batching import rule_declarations
-from opwright.emit.library.build_namespace import cpp_text
-from opwright.emit.library.checks import author_kernels
-from opwright.emit.library.kernels import stream_comment
-from opwright.emit.library.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
+from opwright.libraries.emit.batching import rule_declarations
+from opwright.libraries.emit.build_namespace import cpp_text
+from opwright.libraries.emit.checks import author_kernels
+from opwright.libraries.emit.kernels import stream_comment
+from opwright.libraries.emit.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
 from opwright.source.lazy import lazy_pattern
 from opwright.syntax.cpp import guard, include_line, joined_conditions
 

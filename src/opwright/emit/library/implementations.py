@@ -11,8 +11,8 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.checks import checked_kernels
-from opwright.emit.library.parts import LibraryPart, Section
+from opwright.libraries.emit.checks import checked_kernels
+from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.schema.function import FunctionSchema

@@ -22,11 +22,11 @@ from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
 from opwright.emit.aten.register.hooks import has_hooks, hook_headers
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.checks import checked_kernels
-from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
-from opwright.emit.library.parts import LibraryPart, Section
-from opwright.emit.library.requirements import check_call, copied_arguments, has_checks, written_checks
+from opwright.libraries.emit.checks import checked_kernels
+from opwright.libraries.emit.meta_kernels import has_meta_kernel
+from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
+from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.emit.requirements import check_call, copied_arguments, has_checks, written_checks
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.hooks import Implementation

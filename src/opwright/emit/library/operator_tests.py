@@ -7,10 +7,10 @@ from json import dumps
 
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
-from opwright.emit.library.build_namespace import operators_expression
-from opwright.emit.library.drawn_samples import can_be_floating, drawn_samples, floating_dtypes, refusals
-from opwright.emit.library.python.calls import calls_of
-from opwright.emit.library.requirements import has_checks
+from opwright.libraries.emit.build_namespace import operators_expression
+from opwright.libraries.emit.drawn_samples import can_be_floating, drawn_samples, floating_dtypes, refusals
+from opwright.libraries.emit.python.calls import calls_of
+from opwright.libraries.emit.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE

@@ -10,8 +10,8 @@ from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.vmap import plumbing_kind
 from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import is_unpacked
-from opwright.emit.library.boxed_calls import has_constructor
-from opwright.emit.library.parts import has_own_kernel
+from opwright.libraries.emit.boxed_calls import has_constructor
+from opwright.libraries.emit.parts import has_own_kernel
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.model.operator_library import OperatorLibrary

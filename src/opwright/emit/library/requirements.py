@@ -10,8 +10,8 @@ from typing import Final
 
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.library.declared_outputs import ExpressionPrinter, inplace_check, out_resize
-from opwright.emit.library.parts import LibraryPart, Section
+from opwright.libraries.emit.declared_outputs import ExpressionPrinter, inplace_check, out_resize
+from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.model.declared_outputs import (
     DeclaredOutput,
     OutputExpression,

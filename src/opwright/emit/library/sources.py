@@ -14,7 +14,7 @@ from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.schemas import registrations
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library import (
+from opwright.libraries.emit import (
     autocast,
     autograd,
     batching,
@@ -26,10 +26,17 @@ from opwright.emit.library import (
     kernels,
     meta_kernels,
 )
-from opwright.emit.library.build_namespace import cpp_text, module_text
-from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.emit.library.parts import LibraryPart, MakeSection, Section, has_own_kernel, library_parts, parts_by_root
-from opwright.emit.library.requirements import requirements_section
+from opwright.libraries.emit.build_namespace import cpp_text, module_text
+from opwright.libraries.emit.meta_kernels import has_meta_kernel
+from opwright.libraries.emit.parts import (
+    LibraryPart,
+    MakeSection,
+    Section,
+    has_own_kernel,
+    library_parts,
+    parts_by_root,
+)
+from opwright.libraries.emit.requirements import requirements_section
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound

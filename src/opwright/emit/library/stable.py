@@ -1,7 +1,7 @@
 """Files of libraries with the stable C++ interface: one binary serves a release of PyTorch and all later ones.
 
 PyTorch's stable API registers schemas and kernels. `checks` reports what it cannot express; shapes for tracing
-are registered in Python (`emit/library/python/fakes.py`).
+are registered in Python (`libraries/emit/python/fakes.py`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-from opwright.convention import stable
 from opwright.cpp.namespaces import blocks, enclose, qualified_name
 from opwright.cpp.signature import Signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.build_namespace import cpp_text, module_text
-from opwright.emit.library.implementations import IMPLEMENTATIONS_HEADER, STABLE_CALL_HEADER, calls_python, stable_text
-from opwright.emit.library.kernels import (
+from opwright.libraries import stable_convention as stable
+from opwright.libraries.emit.build_namespace import cpp_text, module_text
+from opwright.libraries.emit.implementations import (
+    IMPLEMENTATIONS_HEADER,
+    STABLE_CALL_HEADER,
+    calls_python,
+    stable_text,
+)
+from opwright.libraries.emit.kernels import (
     AS_DECLARED,
     LAUNCH_HEADER,
     Expected,
@@ -27,9 +32,9 @@ from opwright.emit.library.kernels import (
     launch_check,
     stream_comment,
 )
-from opwright.emit.library.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
-from opwright.emit.library.python.overloads import calls_another_form
-from opwright.emit.library.requirements import (
+from opwright.libraries.emit.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
+from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.emit.requirements import (
     STABLE_REQUIREMENTS_HEADER,
     check_function,
     copied_arguments,

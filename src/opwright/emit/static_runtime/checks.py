@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.emit.emitter import Job
-from opwright.emit.static_runtime.support import KERNEL_NAMESPACE, blocks, own_kernel, view_blocks
+from opwright.mobile.static_runtime.support import KERNEL_NAMESPACE, blocks, own_kernel, view_blocks
 from opwright.model.native_function import NativeFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.static_runtime.support import Block, argument_form, file_units, function_name
+from opwright.mobile.static_runtime.support import Block, argument_form, file_units, function_name
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Argument
 from opwright.syntax.cpp import include_line

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.static_runtime.support import Block, argument_form, file_units
+from opwright.mobile.static_runtime.support import Block, argument_form, file_units
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.static_runtime import (
     COMPLEX_INPUTS,

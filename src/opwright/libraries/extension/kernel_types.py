@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from opwright.convention import stable
 from opwright.cpp.signature import Signature
 from opwright.dialects.nearest import word_span
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.library.generated_kernels import has_generated_kernel
-from opwright.emit.library.python.overloads import calls_another_form
+from opwright.libraries import stable_convention as stable
+from opwright.libraries.emit.generated_kernels import has_generated_kernel
+from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from opwright.convention.stable import target_version
-from opwright.dialects.library.head import Head, read_head
-from opwright.dialects.library.namespaces import oldest_release
+from opwright.libraries.dialect.head import Head, read_head
+from opwright.libraries.dialect.namespaces import oldest_release
+from opwright.libraries.stable_convention import target_version
 from opwright.release.version import RELEASES
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from opwright.libraries.importing.registration import SourcePlace
+from opwright.migrate.importing.registration import SourcePlace
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import parameters_of, statements, type_and_name
 from opwright.syntax.cpp_source import CppSource

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.names import CPP_WORDS
-from opwright.libraries.importing.autograd_classes import AutogradClass, simple_statements
+from opwright.migrate.importing.autograd_classes import AutogradClass, simple_statements
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from opwright.dialects.backend.entry_builder import PYTORCH_KERNELS
-from opwright.dialects.backend.sections import DENSE, SECTIONS, SectionKind
+from opwright.backends.dialect.entry_builder import PYTORCH_KERNELS
+from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind
 from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.dialects.native_functions.resolution import Entries, resolve
 from opwright.libraries.extension.generated import backend_code
-from opwright.libraries.importing.cpp_reader import read_cpp_sources
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
+from opwright.migrate.importing.cpp_reader import read_cpp_sources
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import Inputs, open_inputs

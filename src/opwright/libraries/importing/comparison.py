@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from opwright.cpp.namespaces import qualified_name
-from opwright.emit.library.generated_kernels import has_generated_kernel
-from opwright.emit.library.python.overloads import calls_another_form
-from opwright.libraries.importing.operators import either_conditions
-from opwright.libraries.importing.process import answer_of
-from opwright.libraries.importing.registration import RegistrationStatement
+from opwright.libraries.emit.generated_kernels import has_generated_kernel
+from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.migrate.importing.operators import either_conditions
+from opwright.migrate.importing.process import answer_of
+from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import formula_parser, walk
-from opwright.libraries.importing.cuts import ByteEdit, BytePlaces, applied, joined, without_comments
+from opwright.migrate.importing.cuts import ByteEdit, BytePlaces, applied, joined, without_comments
 from opwright.syntax.cpp_tokens import cpp_tokens
 
 if TYPE_CHECKING:

@@ -10,33 +10,33 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.dialects.names import CAST_BACK
-from opwright.libraries.importing.always_run import AlwaysRun, declares_always
-from opwright.libraries.importing.argument_uses import (
+from opwright.migrate.importing.always_run import AlwaysRun, declares_always
+from opwright.migrate.importing.argument_uses import (
     DefinedFunctions,
 )
-from opwright.libraries.importing.autocast_kernels import (
+from opwright.migrate.importing.autocast_kernels import (
     CastingFunction,
     ReadPolicy,
     casting_functions,
     named_function,
     read_policy,
 )
-from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
-from opwright.libraries.importing.cpp_arguments import (
+from opwright.migrate.importing.autograd_classes import AppliedClass, AutogradClass, applied_classes, autograd_classes
+from opwright.migrate.importing.cpp_arguments import (
     dispatch_parts,
     key_of,
     tag_variables,
     tags_of,
     text_value,
 )
-from opwright.libraries.importing.kernel_names import KEY_ALIASES, KernelNames
-from opwright.libraries.importing.module_reader import ModuleOptions, ModuleReader
-from opwright.libraries.importing.pybind import (
+from opwright.migrate.importing.kernel_names import KEY_ALIASES, KernelNames
+from opwright.migrate.importing.module_reader import ModuleOptions, ModuleReader
+from opwright.migrate.importing.pybind import (
     MODULE_MACROS,
     BoundModule,
 )
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
-from opwright.libraries.importing.source_edits import HiddenKernel
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.source_edits import HiddenKernel
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten

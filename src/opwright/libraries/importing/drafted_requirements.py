@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final
 
-from opwright.dialects.library.dims import DIMS
-from opwright.dialects.library.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, RequirementsLoader
 from opwright.dialects.python_source import PARSE_ERRORS
-from opwright.libraries.importing.registration import RegistrationStatement
+from opwright.libraries.dialect.dims import DIMS
+from opwright.libraries.dialect.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, RequirementsLoader
+from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.dispatch_key import META
 from opwright.schema.function import FunctionSchema

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from opwright.libraries.importing.autograd_classes import AppliedClass, AutogradClass
-from opwright.libraries.importing.autograd_gradients import Gradients, gradients_of
-from opwright.libraries.importing.operators import is_apart
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.autograd_classes import AppliedClass, AutogradClass
+from opwright.migrate.importing.autograd_gradients import Gradients, gradients_of
+from opwright.migrate.importing.operators import is_apart
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.libraries.importing.cpp_arguments import forwarded_name, function_name
-from opwright.libraries.importing.registration import RegistrationStatement
-from opwright.libraries.importing.source_edits import HiddenKernel
+from opwright.migrate.importing.cpp_arguments import forwarded_name, function_name
+from opwright.migrate.importing.registration import RegistrationStatement
+from opwright.migrate.importing.source_edits import HiddenKernel
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.diagnostic import shorten
 from opwright.source.text import SourceFile

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.convention import public_api
-from opwright.dialects.library.fields import ALIAS_ANALYSES
 from opwright.dialects.names import default_kernel_name
-from opwright.libraries.importing.operators import ImportedOperator, ImportedOperators
-from opwright.libraries.importing.registration import SourcePlace
+from opwright.libraries.dialect.fields import ALIAS_ANALYSES
+from opwright.migrate.importing.operators import ImportedOperator, ImportedOperators
+from opwright.migrate.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.records import NamedTuple

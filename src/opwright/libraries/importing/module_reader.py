@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from opwright.libraries.importing.argument_uses import (
+from opwright.migrate.importing.argument_uses import (
     MAYBE_WRITTEN,
     READ,
     ArgumentUses,
@@ -15,9 +15,9 @@ from opwright.libraries.importing.argument_uses import (
     Definition,
     Use,
 )
-from opwright.libraries.importing.cpp_arguments import forwarded_name, function_name, text_value
-from opwright.libraries.importing.kernel_names import MOST_OVERLOADS, KernelNames
-from opwright.libraries.importing.pybind import (
+from opwright.migrate.importing.cpp_arguments import forwarded_name, function_name, text_value
+from opwright.migrate.importing.kernel_names import MOST_OVERLOADS, KernelNames
+from opwright.migrate.importing.pybind import (
     BoundFunction,
     BoundModule,
     ModuleCall,
@@ -30,7 +30,7 @@ from opwright.libraries.importing.pybind import (
     schema_text,
     use_note,
 )
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten

@@ -8,10 +8,10 @@ from typing import Final
 from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
-from opwright.libraries.importing.always_run import AT_RUN_TIME
-from opwright.libraries.importing.drafted_requirements import drafted_requirements
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
-from opwright.libraries.importing.stable_types import type_notes
+from opwright.migrate.importing.always_run import AT_RUN_TIME
+from opwright.migrate.importing.drafted_requirements import drafted_requirements
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.stable_types import type_notes
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema

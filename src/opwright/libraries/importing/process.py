@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from opwright.libraries.importing.programs import MARK
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.programs import MARK
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.child import python_command
 from opwright.source.codes import MODULE_NOT_READ
@@ -21,7 +21,7 @@ from opwright.source.terminal import slow
 #: How many seconds the process may take.
 _TIME_LIMIT: Final = 600
 _LAST_LINES: Final = 6
-_PROGRAMS: Final = "opwright.libraries.importing.programs"
+_PROGRAMS: Final = "opwright.migrate.importing.programs"
 
 _FORM_OF_ONE: Final = r"(?:like\(\w+\)|broadcast\(\w+(?:, \w+)+\)|\{size: \w+\.sizes\(\), dtype: \w+\.dtype\})"
 #: What the program says of an operator.

@@ -1,6 +1,6 @@
 """Programs of processes that import a user's modules, and ask the PyTorch in the process about them.
 
-`python -m opwright.libraries.importing.programs NAME ARGUMENT MODULE...` runs one of `PROGRAMS`. Modules share its
+`python -m opwright.migrate.importing.programs NAME ARGUMENT MODULE...` runs one of `PROGRAMS`. Modules share its
 output, so an answer is a line of JSON behind `MARK`.
 """
 

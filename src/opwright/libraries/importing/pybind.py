@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.libraries.importing.argument_uses import WRITTEN, Definition, Use
-from opwright.libraries.importing.registration import SourcePlace
+from opwright.migrate.importing.argument_uses import WRITTEN, Definition, Use
+from opwright.migrate.importing.registration import SourcePlace
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from opwright.dialects.python_source import PARSE_ERRORS
-from opwright.libraries.importing.cuts import ByteEdit, BytePlaces, applied, joined
+from opwright.migrate.importing.cuts import ByteEdit, BytePlaces, applied, joined
 
 _LONE: Final = re.compile(r"\r(?!\n)")
 _SEMICOLON: Final = re.compile(rb"[ \t\f]*;[ \t\f]*")

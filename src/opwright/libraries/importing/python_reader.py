@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from opwright.dialects.python_source import PARSE_ERRORS, node_span, parse_module
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Fault, shorten

@@ -12,9 +12,9 @@ from typing import Final
 from opwright.files.user_outputs import write_user_files
 from opwright.libraries.extension.generated import library_code
 from opwright.libraries.extension.kernel_types import wrong_kernels
-from opwright.libraries.importing.always_run import AT_RUN_TIME
-from opwright.libraries.importing.backend_import import BackendImport, import_backend
-from opwright.libraries.importing.comparison import (
+from opwright.migrate.importing.always_run import AT_RUN_TIME
+from opwright.migrate.importing.backend_import import BackendImport, import_backend
+from opwright.migrate.importing.comparison import (
     Explanations,
     OperatorKey,
     RegisteredSide,
@@ -22,19 +22,19 @@ from opwright.libraries.importing.comparison import (
     as_generated,
     compare_registrations,
 )
-from opwright.libraries.importing.cpp_reader import (
+from opwright.migrate.importing.cpp_reader import (
     files_with_registrations,
     read_cpp_sources,
 )
-from opwright.libraries.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
-from opwright.libraries.importing.library_file import LibraryHead, library_text
-from opwright.libraries.importing.module_reader import ModuleOptions
-from opwright.libraries.importing.operators import ImportedOperators, import_operators
-from opwright.libraries.importing.process import proven_outputs, read_modules
-from opwright.libraries.importing.pybind import MARK, BoundModule, header_text, module_text
-from opwright.libraries.importing.python_reader import read_python_sources
-from opwright.libraries.importing.registration import RegistrationStatement, SourcePlace, no_registrations
-from opwright.libraries.importing.source_edits import EditedSources, HiddenKernel, edited_sources
+from opwright.migrate.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
+from opwright.migrate.importing.library_file import LibraryHead, library_text
+from opwright.migrate.importing.module_reader import ModuleOptions
+from opwright.migrate.importing.operators import ImportedOperators, import_operators
+from opwright.migrate.importing.process import proven_outputs, read_modules
+from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, module_text
+from opwright.migrate.importing.python_reader import read_python_sources
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
+from opwright.migrate.importing.source_edits import EditedSources, HiddenKernel, edited_sources
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.operator_library import OperatorLibrary

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.files.user_outputs import check_links
-from opwright.libraries.importing.cpp_cuts import CppCutter, keeps_all_else
-from opwright.libraries.importing.cuts import ByteEdit, BytePlaces, applied
-from opwright.libraries.importing.python_cuts import PythonCutter
-from opwright.libraries.importing.registration import SourcePlace
+from opwright.migrate.importing.cpp_cuts import CppCutter, keeps_all_else
+from opwright.migrate.importing.cuts import ByteEdit, BytePlaces, applied
+from opwright.migrate.importing.python_cuts import PythonCutter
+from opwright.migrate.importing.registration import SourcePlace
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.convention import stable
+from opwright.libraries import stable_convention as stable
 from opwright.schema.function import FunctionSchema
 from opwright.syntax.cpp_types import CppType, read_type
 

@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.convention import stable
-from opwright.dialects.library.callable_operators import (
+from opwright.libraries import stable_convention as stable
+from opwright.libraries.dialect.callable_operators import (
     OPTIONS,
     ChosenOverload,
     choose,
     plain_type,
 )
-from opwright.libraries.porting.stable_api import FUNCTIONS, HELPERS, POWERS, StableFunction, StableName
-from opwright.libraries.porting.state import NO_OPTIONS, FileState
-from opwright.libraries.porting.values import CppValue, OptionTexts, cpp_cost
-from opwright.libraries.porting.wrappers import NAMESPACE, argument_text, text_of_number
+from opwright.migrate.porting.stable_api import FUNCTIONS, HELPERS, POWERS, StableFunction, StableName
+from opwright.migrate.porting.state import NO_OPTIONS, FileState
+from opwright.migrate.porting.values import CppValue, OptionTexts, cpp_cost
+from opwright.migrate.porting.wrappers import NAMESPACE, argument_text, text_of_number
 from opwright.schema.function import Argument, FunctionSchema
 
 if TYPE_CHECKING:

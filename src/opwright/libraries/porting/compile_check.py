@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, import_torch
-from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
+from opwright.migrate.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import slow

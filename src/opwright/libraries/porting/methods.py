@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.library.callable_operators import OPTIONS
-from opwright.libraries.porting.calls import CallPorter
-from opwright.libraries.porting.names import name_within
-from opwright.libraries.porting.stable_api import FACTS, METHODS, NAMES, StableName
-from opwright.libraries.porting.state import NO_OPTIONS, FileState
-from opwright.libraries.porting.values import UNKNOWN, CppValue, OptionTexts
+from opwright.libraries.dialect.callable_operators import OPTIONS
+from opwright.migrate.porting.calls import CallPorter
+from opwright.migrate.porting.names import name_within
+from opwright.migrate.porting.stable_api import FACTS, METHODS, NAMES, StableName
+from opwright.migrate.porting.state import NO_OPTIONS, FileState
+from opwright.migrate.porting.values import UNKNOWN, CppValue, OptionTexts
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.libraries.porting.stable_api import MACROS, NAMES, NEVER, StableName
-from opwright.libraries.porting.state import FileState, node_text
-from opwright.libraries.porting.values import CppValue
+from opwright.migrate.porting.stable_api import MACROS, NAMES, NEVER, StableName
+from opwright.migrate.porting.state import FileState, node_text
+from opwright.migrate.porting.values import CppValue
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import DISPATCH_TYPES
 

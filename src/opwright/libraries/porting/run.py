@@ -8,14 +8,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.dialects.library.callable_operators import CallableOperators
 from opwright.files.user_outputs import write_user_files
-from opwright.libraries.porting.compile_check import CompiledPort, compile_ported
-from opwright.libraries.porting.source import registrations, tree_of, trees_within
-from opwright.libraries.porting.stable_api import CUDA_HEADER, StableRelease
-from opwright.libraries.porting.state import FileState, LeftCode, ProjectFacts, facts_of
-from opwright.libraries.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
-from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
+from opwright.libraries.dialect.callable_operators import CallableOperators
+from opwright.migrate.porting.compile_check import CompiledPort, compile_ported
+from opwright.migrate.porting.source import registrations, tree_of, trees_within
+from opwright.migrate.porting.stable_api import CUDA_HEADER, StableRelease
+from opwright.migrate.porting.state import FileState, LeftCode, ProjectFacts, facts_of
+from opwright.migrate.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
+from opwright.migrate.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
 from opwright.source import codes
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import walk
-from opwright.dialects.library.callable_operators import CallableOperators
-from opwright.libraries.porting.stable_api import StableName, StableRelease
-from opwright.libraries.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
-from opwright.libraries.porting.wrappers import NAMESPACE, Wrappers
+from opwright.libraries.dialect.callable_operators import CallableOperators
+from opwright.migrate.porting.stable_api import StableName, StableRelease
+from opwright.migrate.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
+from opwright.migrate.porting.wrappers import NAMESPACE, Wrappers
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import walk
-from opwright.libraries.porting.calls import BINARY, UNARY, CallPorter
-from opwright.libraries.porting.methods import MethodCall, MethodPorter
-from opwright.libraries.porting.names import NamePorter, name_within
-from opwright.libraries.porting.source import ByteRange
-from opwright.libraries.porting.stable_api import CONSTRUCTED, CUDA_HEADER, FUNCTION_NAMES, StableName
-from opwright.libraries.porting.state import DROPPED, NO_OPTIONS, FileState, child_text, node_text
-from opwright.libraries.porting.values import OTHER, UNKNOWN, CppValue, OptionTexts, Scopes, items_of_tuple, value_type
+from opwright.migrate.porting.calls import BINARY, UNARY, CallPorter
+from opwright.migrate.porting.methods import MethodCall, MethodPorter
+from opwright.migrate.porting.names import NamePorter, name_within
+from opwright.migrate.porting.source import ByteRange
+from opwright.migrate.porting.stable_api import CONSTRUCTED, CUDA_HEADER, FUNCTION_NAMES, StableName
+from opwright.migrate.porting.state import DROPPED, NO_OPTIONS, FileState, child_text, node_text
+from opwright.migrate.porting.values import OTHER, UNKNOWN, CppValue, OptionTexts, Scopes, items_of_tuple, value_type
 from opwright.syntax.cpp import include_line
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from opwright.dialects.library.callable_operators import conversion_cost
+from opwright.libraries.dialect.callable_operators import conversion_cost
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import divide_template, plain_cpp_type
 

@@ -7,8 +7,8 @@ import re
 from functools import cache
 from typing import Final
 
-from opwright.convention import stable
-from opwright.libraries.porting.stable_api import CUDA_HEADER, NUMBERS, PROMOTED
+from opwright.libraries import stable_convention as stable
+from opwright.migrate.porting.stable_api import CUDA_HEADER, NUMBERS, PROMOTED
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType

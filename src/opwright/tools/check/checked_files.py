@@ -21,12 +21,12 @@ from opwright.dialects.table import (
 )
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
-from opwright.run.file_kinds import kind_of, owners_of, tree_around
 from opwright.source.codes import UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checking import CheckRequest
+from opwright.tools.files.file_kinds import kind_of, owners_of, tree_around
 
 _NAMESPACED: Final = re.compile(r"(?m)^\s*-?\s*[\"']?func[\"']?\s*:\s*[\"']?\w+::")
 

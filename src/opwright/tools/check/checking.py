@@ -14,7 +14,6 @@ from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.aten.c_shim import check_names
 from opwright.emit.autograd.variable_type import check_kernels
-from opwright.emit.dispatch.records import CoverageReport
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, build_folders, checks_of, dialects_of
@@ -22,6 +21,7 @@ from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_records import CoverageReport
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.lint import EntryNodes, Lint, Operators
 from opwright.release.inputs import Inputs

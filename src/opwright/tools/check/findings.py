@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.release.inputs import Inputs
-from opwright.run.layout import check_layout
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
@@ -16,6 +15,7 @@ from opwright.tools.check.checking import CheckRequest, check
 from opwright.tools.check.fixes import with_fixes
 from opwright.tools.check.lints import LAYOUT
 from opwright.tools.check.suppressions import CodeFilter, suppress, suppressions
+from opwright.tools.files.layout import check_layout
 
 
 class Findings(NamedTuple):

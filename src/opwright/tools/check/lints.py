@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from opwright.dialects.library.dims import DIMS, normal_pattern
-from opwright.dialects.library.expressions import normal_expression
-from opwright.dialects.library.requirements import REQUIRES
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.fields import ROWS
-from opwright.emit.dispatch.records import MetaSupport
+from opwright.libraries.dialect.dims import DIMS, normal_pattern
+from opwright.libraries.dialect.expressions import normal_expression
+from opwright.libraries.dialect.requirements import REQUIRES
 from opwright.model.native_function import NO_FIELDS, NativeFunction
+from opwright.model.operator_records import MetaSupport
 from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.source import codes
@@ -30,7 +30,7 @@ from opwright.source.yaml import load_yaml
 from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
 
 if TYPE_CHECKING:
-    from opwright.emit.dispatch.records import OperatorRecord
+    from opwright.model.operator_records import OperatorRecord
 
 #: The values that fields of functions have by default, by the fields of entries that set one.
 _VALUES: Final = {row.field.name: getattr(NO_FIELDS, row.attribute) for row in ROWS if row.attribute}
@@ -284,7 +284,7 @@ BACKEND_LINTS: Final = (
     BackendLint(Lint(codes.BACKWARD_LACKS), _check_backward),
 )
 
-#: The lint of whole files, which `run/layout.py` checks.
+#: The lint of whole files, which `tools/files/layout.py` checks.
 LAYOUT: Final = Lint(codes.NOT_LAID_OUT, for_others=False)
 
 #: Code -> lint.

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opwright.backends.dispatch.backward import BackwardFacts
+from opwright.backends.dispatch.device_kernels import composite_key
+from opwright.backends.dispatch.traps import TrapFacts, device_dispatch, dispatch_traps, gradient_traps, what_breaks
 from opwright.dialects.meta_kernels import MetaKernels
 from opwright.emit.aten.backend import is_refused
-from opwright.emit.dispatch.backward import BackwardFacts
-from opwright.emit.dispatch.device_kernels import composite_key
-from opwright.emit.dispatch.records import (
+from opwright.emit.emitter import Job
+from opwright.libraries.emit.meta_kernels import has_meta_kernel
+from opwright.model.dispatch_key import META
+from opwright.model.external_backend import ExternalBackend, Fallback
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import NativeFunction
+from opwright.model.operator_records import (
     Backward,
     BackwardStatus,
     CoverageReport,
@@ -16,13 +23,6 @@ from opwright.emit.dispatch.records import (
     NeededOperator,
     OperatorRecord,
 )
-from opwright.emit.dispatch.traps import TrapFacts, device_dispatch, dispatch_traps, gradient_traps, what_breaks
-from opwright.emit.emitter import Job
-from opwright.emit.library.meta_kernels import has_meta_kernel
-from opwright.model.dispatch_key import META
-from opwright.model.external_backend import ExternalBackend, Fallback
-from opwright.model.library import PYTORCH
-from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import META_WITH_CUDA, NEEDED
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.dialects.backend.sections import SECTIONS
-from opwright.emit.dispatch.records import ABSENT, CoverageReport, OperatorRecord
-from opwright.libraries.importing.process import program_command
-from opwright.libraries.importing.programs import MARK
+from opwright.backends.dialect.sections import SECTIONS
+from opwright.migrate.importing.process import program_command
+from opwright.migrate.importing.programs import MARK
 from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.model.operator_records import ABSENT, CoverageReport, OperatorRecord
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.dispatch.records import (
+from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.model.hooks import Implementation
+from opwright.model.operator_records import (
     ABSENT,
     BackwardStatus,
     CoverageReport,
@@ -15,8 +17,6 @@ from opwright.emit.dispatch.records import (
     OperatorStatus,
     shown_name,
 )
-from opwright.model.external_backend import BackendEntry, ExternalBackend
-from opwright.model.hooks import Implementation
 from opwright.source.diagnostic import Diagnostic, Severity
 
 

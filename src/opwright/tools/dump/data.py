@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias
 
-from opwright.emit.library.python.sharding import shardy_rule
+from opwright.libraries.emit.python.sharding import shardy_rule
 from opwright.model.native_function import (
     DeviceCheck,
     Kernel,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
+from opwright.backends.dispatch.hand_registrations import HandRegistrations
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.dialects.native_functions.resolution import qualified_name
-from opwright.emit.dispatch.device_kernels import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
-from opwright.emit.dispatch.hand_registrations import HandRegistrations
-from opwright.emit.dispatch.records import shown_name
-from opwright.emit.dispatch.registrations import RegistrationKind, registrations
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.external_backend import Fallback
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_records import shown_name
 from opwright.run.provenance import FileOrigin
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.emit.autograd.saved import saved_type
-from opwright.emit.dispatch.registrations import RegistrationKind, registrations
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative, SavedAttribute
 from opwright.model.native_function import NativeFunction

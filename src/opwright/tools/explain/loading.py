@@ -8,10 +8,10 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from opwright.backends.dispatch.hand_registrations import HandRegistrations
 from opwright.dialects.native_functions.resolution import ENTRY_NAME
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
-from opwright.emit.dispatch.hand_registrations import HandRegistrations
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, chosen_families
 from opwright.model.catalog import Catalog

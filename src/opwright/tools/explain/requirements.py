@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.emit.library.python.output_text import described_expression
+from opwright.libraries.emit.python.output_text import described_expression
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, index_name
 from opwright.tools.explain.records import RequirementsRecord, SizesRecord

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.convention import dispatcher, lazy, native, public_api, stable, structured, ufunc
 from opwright.convention.functionalization import class_name, inverse_name, reverse_arguments
 from opwright.convention.python.bound import TORCH, PythonModule
@@ -13,7 +14,6 @@ from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import PythonSignature, function_signature
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.aten.c_shim import shims_by_function
-from opwright.emit.dispatch.registrations import RegistrationKind, registrations
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of

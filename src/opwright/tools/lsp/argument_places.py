@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from opwright.dialects.library.samples import keyword_spans
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
+from opwright.libraries.dialect.samples import keyword_spans
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import Span
 

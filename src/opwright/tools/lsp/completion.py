@@ -9,11 +9,11 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.model.dispatch_key import KEYS
 from opwright.release.inputs import Inputs
-from opwright.run.field_schemas import fields_at, values_at
 from opwright.schema.types import BASE_TYPES
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
+from opwright.tools.files.field_schemas import fields_at, values_at
 from opwright.tools.lsp.argument_places import schema_names
 from opwright.tools.lsp.cursor import Cursor, cursor_at
 from opwright.tools.lsp.formulas import FormulaPlace, formula_at, formula_names, helpers

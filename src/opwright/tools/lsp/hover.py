@@ -14,7 +14,6 @@ from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
-from opwright.run.field_schemas import fields_at
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
@@ -24,6 +23,7 @@ from opwright.tools.explain.loading import Explained
 from opwright.tools.explain.requirements import requirements_record
 from opwright.tools.explain.schemas import schema_record
 from opwright.tools.explain.text import PLAIN, dispatch_lines
+from opwright.tools.files.field_schemas import fields_at
 from opwright.tools.lsp.cursor import Cursor, cursor_at
 from opwright.tools.lsp.formulas import declarations_of, formula_at, formula_names
 from opwright.tools.lsp.library import (

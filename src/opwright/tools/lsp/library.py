@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.library.head import read_head
 from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
+from opwright.libraries.dialect.head import read_head
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of

@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from opwright.dialects.library.head import read_head
 from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, emitters
+from opwright.libraries.dialect.head import read_head
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
 from opwright.release.tree import rules_of
-from opwright.run.file_kinds import owners_of
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Severity
@@ -28,6 +27,7 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.explain.loading import ExplainRequest, load_part
+from opwright.tools.files.file_kinds import owners_of
 from opwright.tools.lsp.library import derivatives_path, load_library
 from opwright.tools.lsp.operators import entries_of, plain_name
 from opwright.tools.lsp.project import Project, kind_of, tree_of

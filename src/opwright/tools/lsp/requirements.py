@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.dialects.library.dims import DIMS, RETURN
-from opwright.dialects.library.expressions import FUNCTIONS, LIKE, MEMBERS
-from opwright.dialects.library.requirements import (
+from opwright.libraries.dialect.dims import DIMS, RETURN
+from opwright.libraries.dialect.expressions import FUNCTIONS, LIKE, MEMBERS
+from opwright.libraries.dialect.requirements import (
     ANY,
     DTYPES_FIELD,
     FIELDS,

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.run.file_kinds import kind_of
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
@@ -21,6 +20,7 @@ from opwright.tools.check.findings import Findings, find
 from opwright.tools.check.fixing import fix_files
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
 from opwright.tools.check.suppressions import CodeFilter
+from opwright.tools.files.file_kinds import kind_of
 from opwright.tools.lsp.diagnosis import diagnostic_rows
 from opwright.tools.lsp.project import activate_plugins, tree_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import Final
 
+from opwright.backends.dialect.lazy import PROPERTIES
+from opwright.backends.lazy.node import LazyNode, op_kind
 from opwright.convention import lazy
 from opwright.convention.lazy import NodeArgument, NodeConvention
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
-from opwright.dialects.lazy import PROPERTIES
-from opwright.emit.lazy.node import LazyNode, op_kind
 from opwright.model.lazy_backend import NodeMember, NodeProperties, NodeShape
 from opwright.torchgen.interface.cpp_types import BaseCppType, CType, NamedCType, cpp_type_of, ctype_of, model_ctype
 from opwright.torchgen.interface.faults import Invalid

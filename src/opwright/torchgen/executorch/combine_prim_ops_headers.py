@@ -11,8 +11,8 @@ from typing import Final
 
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
-from opwright.selective.edge_texts import combined_header
-from opwright.selective.files import Files
+from opwright.mobile.selective.edge_texts import combined_header
+from opwright.mobile.selective.files import Files
 from opwright.source.codes import HEADER_MISSING, LIST_WRONG
 from opwright.torchgen.selective_program import Result, run_program
 

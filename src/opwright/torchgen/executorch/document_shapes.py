@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.selective.shapes import ANY, FLAG, TEXT, Shape
+from opwright.mobile.selective.shapes import ANY, FLAG, TEXT, Shape
 
 __all__ = ["OPERATOR_ENTRIES", "SELECTED"]
 

@@ -10,10 +10,10 @@ import os
 from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spellings
 from opwright.cli.runs import current_manifest, drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
-from opwright.emit.executorch.template_names import template_paths
 from opwright.emit.registry import build_folders, program_families
 from opwright.files.plain_files import real_path
 from opwright.incremental.identity import RunIdentity
+from opwright.mobile.executorch.template_names import template_paths
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
 from opwright.dialects.selection.writer import write_selection
-from opwright.model.selection import Selection
-from opwright.selective.files import Files
-from opwright.selective.merging import (
+from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.merging import (
     check_overlaps,
     check_overloads,
     listed_paths,
@@ -22,6 +21,7 @@ from opwright.selective.merging import (
     union_of,
     with_source,
 )
+from opwright.model.selection import Selection
 from opwright.source.codes import TWO_PRIM_OPS
 from opwright.torchgen.selective_program import Result, run_program
 

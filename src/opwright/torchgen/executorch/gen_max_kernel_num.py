@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.selective.edge_texts import kernel_count, kernel_count_header, prim_ops_in
-from opwright.selective.files import Files
+from opwright.mobile.selective.edge_texts import kernel_count, kernel_count_header, prim_ops_in
+from opwright.mobile.selective.files import Files
 from opwright.torchgen.executorch.document_shapes import SELECTED
 from opwright.torchgen.selective_program import Result, run_program
 

@@ -13,7 +13,7 @@ import yaml
 
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.selective.files import Files
+from opwright.mobile.selective.files import Files
 from opwright.source.codes import NOT_AN_ENTRY
 from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
 from opwright.torchgen.selective_program import Result, run_program

@@ -7,10 +7,10 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from opwright.backends.lazy.files import lazy_emitters
+from opwright.backends.lazy.kernel import LazyKernel
+from opwright.backends.lazy.node import LazyNode
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Options
-from opwright.emit.lazy.files import lazy_emitters
-from opwright.emit.lazy.kernel import LazyKernel
-from opwright.emit.lazy.node import LazyNode
 from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from opwright.cli.streams import leave
-from opwright.dialects.upgraders.loader import load_upgraders
-from opwright.emit.mobile_upgraders import FILE_NAME, upgrader_source
 from opwright.files.writer import write_file
+from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
+from opwright.mobile.upgraders.loader import load_upgraders
 from opwright.run.torch_bytecode import bytecode_of_torch, bytecode_text
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile

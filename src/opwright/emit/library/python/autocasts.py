@@ -7,8 +7,8 @@ from typing import Final
 
 from opwright.dialects.names import CAST_BACK
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.autocast import DevicePolicy, autocast_policies
-from opwright.emit.library.python.registrations import (
+from opwright.libraries.emit.autocast import DevicePolicy, autocast_policies
+from opwright.libraries.emit.python.registrations import (
     functions_emitter,
     operator_expression,
     parameters_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.emit.library.python.registrations import passed_arguments
+from opwright.libraries.emit.python.registrations import passed_arguments
 from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.output_text import HELPERS, KIND, allocation, check_statements, written_check
-from opwright.emit.library.python.registrations import functions_emitter, parameters_of
-from opwright.emit.library.requirements import outputs_of_written
+from opwright.libraries.emit.python.output_text import HELPERS, KIND, allocation, check_statements, written_check
+from opwright.libraries.emit.python.registrations import functions_emitter, parameters_of
+from opwright.libraries.emit.requirements import outputs_of_written
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OperatorLibrary

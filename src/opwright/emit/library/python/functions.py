@@ -9,7 +9,7 @@ from textwrap import dedent
 from typing import Final
 
 from opwright.convention.stub_types import argument_type, return_type
-from opwright.emit.library.python.calls import (
+from opwright.libraries.emit.python.calls import (
     ModuleNames,
     OperatorCall,
     calls_of,
@@ -18,7 +18,7 @@ from opwright.emit.library.python.calls import (
     literal,
     out_names,
 )
-from opwright.emit.library.python.output_text import described_output
+from opwright.libraries.emit.python.output_text import described_output
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.records import NamedTuple

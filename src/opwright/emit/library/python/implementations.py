@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.emit.library.implementations import chosen_kernels, place_of
-from opwright.emit.library.python.registrations import module_emitter
+from opwright.libraries.emit.implementations import chosen_kernels, place_of
+from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
 

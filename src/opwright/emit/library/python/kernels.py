@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.implementations import python_operator
-from opwright.emit.library.python.registrations import functions_emitter, parameters_of, passed_arguments
+from opwright.libraries.emit.implementations import python_operator
+from opwright.libraries.emit.python.registrations import functions_emitter, parameters_of, passed_arguments
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 

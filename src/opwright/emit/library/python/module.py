@@ -7,19 +7,19 @@ from types import ModuleType
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
-from opwright.emit.library.build_namespace import functions_module, python_text
-from opwright.emit.library.python.autocasts import functions_with_autocast
-from opwright.emit.library.python.batch_rules import functions_with_rules
-from opwright.emit.library.python.calls import ModuleNames, free_name
-from opwright.emit.library.python.fakes import functions_with_fakes
-from opwright.emit.library.python.functions import FunctionNames, function_name, function_text, operator_function
-from opwright.emit.library.python.gradients import registered_gradients
-from opwright.emit.library.python.implementations import IMPLEMENTATION, has_implementations
-from opwright.emit.library.python.kernels import functions_with_python_kernels
-from opwright.emit.library.python.overlaps import functions_with_overlap_checks
-from opwright.emit.library.python.overloads import functions_of_other_forms
-from opwright.emit.library.python.references import DECOMPOSITIONS, functions_with_references
-from opwright.emit.library.python.sharding import functions_with_sharding
+from opwright.libraries.emit.build_namespace import functions_module, python_text
+from opwright.libraries.emit.python.autocasts import functions_with_autocast
+from opwright.libraries.emit.python.batch_rules import functions_with_rules
+from opwright.libraries.emit.python.calls import ModuleNames, free_name
+from opwright.libraries.emit.python.fakes import functions_with_fakes
+from opwright.libraries.emit.python.functions import FunctionNames, function_name, function_text, operator_function
+from opwright.libraries.emit.python.gradients import registered_gradients
+from opwright.libraries.emit.python.implementations import IMPLEMENTATION, has_implementations
+from opwright.libraries.emit.python.kernels import functions_with_python_kernels
+from opwright.libraries.emit.python.overlaps import functions_with_overlap_checks
+from opwright.libraries.emit.python.overloads import functions_of_other_forms
+from opwright.libraries.emit.python.references import DECOMPOSITIONS, functions_with_references
+from opwright.libraries.emit.python.sharding import functions_with_sharding
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text

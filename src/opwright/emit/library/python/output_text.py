@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from opwright.emit.library.declared_outputs import SHARED_OPERATORS
-from opwright.emit.library.requirements import has_checks, message_parts, operator_name
+from opwright.libraries.emit.declared_outputs import SHARED_OPERATORS
+from opwright.libraries.emit.requirements import has_checks, message_parts, operator_name
 from opwright.model.declared_outputs import (
     TORCH_DTYPES,
     DeclaredOutput,

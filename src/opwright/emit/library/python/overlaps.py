@@ -1,6 +1,6 @@
 """Module `_overlap.py` of a library: checks of operators that write, while PyTorch traces programs that call them.
 
-C++ checks the tensors of eager calls (`emit/library/overlap.py`). A program is checked before PyTorch makes it
+C++ checks the tensors of eager calls (`libraries/emit/overlap.py`). A program is checked before PyTorch makes it
 functional, because afterwards it reads everything before it writes. Inductor then lets operators write in place again,
 and removes copies; where both together let one read what it writes, this module gives it the copy back. It also passes
 copies of views that PyTorch 2.13 would look for at a wrong place.
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.overlap import checks_overlap, may_be_written
-from opwright.emit.library.python.registrations import functions_emitter, operator_expression
+from opwright.libraries.emit.overlap import checks_overlap, may_be_written
+from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import string_literal

@@ -12,8 +12,8 @@ from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.emit.library.python.output_text import HELPERS, allocation, check_statements, written_check
-from opwright.emit.library.python.registrations import (
+from opwright.libraries.emit.python.output_text import HELPERS, allocation, check_statements, written_check
+from opwright.libraries.emit.python.registrations import (
     module_emitter,
     operator_expression,
     parameters_of,

@@ -10,10 +10,10 @@ from typing import Final
 
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.fakes import fake_function, has_fake
-from opwright.emit.library.python.gradients import RECORDING
-from opwright.emit.library.python.output_text import HELPERS, KIND
-from opwright.emit.library.python.registrations import functions_emitter, operator_expression
+from opwright.libraries.emit.python.fakes import fake_function, has_fake
+from opwright.libraries.emit.python.gradients import RECORDING
+from opwright.libraries.emit.python.output_text import HELPERS, KIND
+from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import string_literal

@@ -8,8 +8,8 @@ from textwrap import indent
 from typing import Protocol, TypeVar
 
 from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.library.build_namespace import python_text
-from opwright.emit.library.python.calls import literal
+from opwright.libraries.emit.build_namespace import python_text
+from opwright.libraries.emit.python.calls import literal
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.emit.library.python.batch_rules import mapped_loops
-from opwright.emit.library.python.registrations import functions_emitter, operator_expression
-from opwright.emit.library.requirements import has_checks
+from opwright.libraries.emit.python.batch_rules import mapped_loops
+from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
+from opwright.libraries.emit.requirements import has_checks
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.requirements import DimItem, DimKind, LoopPlace, TensorDims

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opwright.emit.executorch import custom_operators
-from opwright.emit.executorch.custom_operators import stub_result
+from opwright.mobile.executorch import custom_operators
+from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.torchgen.executorch.emission import job_of
 from opwright.torchgen.executorch.model import model_operator
 from opwright.torchgen.interface.faults import Invalid
