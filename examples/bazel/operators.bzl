@@ -44,7 +44,7 @@ ACTIONS = [
             "--shard",
             "1/2",
             "--declared",
-            "4f0c80d436c76861",
+            "b72932753b6a8f41",
         ],
         srcs = [
             "operators.yaml",
@@ -55,6 +55,7 @@ ACTIONS = [
             "torchgen/packaged/autograd/derivatives.yaml",
         ],
         outs = [
+            "python/acme_ops/_cache_keys.py",
             "python/acme_ops/_load.py",
             "python/acme_ops/_ops.py",
         ],

@@ -53,7 +53,7 @@ def test_modules_ask_the_build(tmp_path: Path, generate_library: GenerateLibrary
     (tmp_path / "derivatives.yaml").write_text(DERIVATIVES, encoding="utf-8")
     folder = generate_library(YAML)
     package = folder / "python" / "named"
-    assert {path.name for path in package.iterdir()} == {"_functions.py", "py.typed"}
+    assert {path.name for path in package.iterdir()} == {"_cache_keys.py", "_functions.py", "py.typed"}
     text = (package / "_functions.py").read_text(encoding="utf-8")
     assert "from . import _ops" in text
     assert "torch.ops" not in text

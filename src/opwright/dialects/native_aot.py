@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.nearest_key import suggested_key
 from opwright.dialects.python_source import first_line, literal, node_span, parse_module
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, key_named
@@ -67,7 +68,7 @@ def _kernel(
     if key not in KEYS:
         message = f"unknown dispatch key `{key}`"
         raise Fault.at(
-            codes.AOT_DECLARATION, message, node_span(file, values["DISPATCH_KEY"]), help=did_you_mean(key, KEYS)
+            codes.AOT_DECLARATION, message, node_span(file, values["DISPATCH_KEY"]), help=suggested_key(key, KEYS)
         )
     unconditional = literal(values["UNCONDITIONAL"]) if "UNCONDITIONAL" in values else False
     if not isinstance(unconditional, bool):

@@ -312,7 +312,7 @@ _ROWS: Final = (
             *map(".library.python.{}".format, ("module", "loader", "fakes", "overlaps", "overloads", "gradients")),
             *map(
                 ".library.python.{}".format,
-                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references"),
+                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references", "cache_keys"),
             ),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},

@@ -373,9 +373,6 @@ _OTHERS: Final = (
     "FuncTorchBatchedDecomposition",
 )  # fmt: skip
 
-#: The devices whose Autocast keys PyTorch has and its generator does not know.
-_AUTOCAST_DEVICES: Final = ("MPS", "MTIA", "PrivateUse1")
-
 #: What a key of a library's kernels may begin with: keys of tensors, of devices that PyTorch's files leave to
 #: others, and of what happens before a kernel runs.
 _LIBRARY_KEYS: Final = (
@@ -434,9 +431,10 @@ def dispatch_keys() -> tuple[DispatchKey, ...]:
 def _library_keys() -> dict[str, DispatchKey]:
     keys = {key.name: key for key in dispatch_keys()}
     keys |= {name: key for name, key in KEYS.items() if name.startswith(_LIBRARY_KEYS)}
-    for device in _AUTOCAST_DEVICES:
-        name = f"Autocast{device}"
-        keys[name] = DispatchKey(name, is_dispatchable=False)
+    # PyTorch's generator knows few of its Autocast keys.
+    for device in [device for device in DEVICES if device.autocast_rank]:
+        name = f"Autocast{device.name}"
+        keys.setdefault(name, DispatchKey(name, is_dispatchable=False))
     return keys
 
 

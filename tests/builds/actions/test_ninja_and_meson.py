@@ -39,7 +39,7 @@ opwright_torch = {torch!r}
 subdir('operators')
 custom_target(
   'module',
-  input: opwright_in_python_acme[1],
+  input: opwright_in_python_acme[2],
   output: 'module.py',
   command: ['cp', '@INPUT@', '@OUTPUT@'],
   build_by_default: true,

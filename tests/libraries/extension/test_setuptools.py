@@ -160,6 +160,7 @@ def test_wheel_has_library_and_modules(project: Project) -> None:
         "acme_ops/_C.so",
         "acme_ops/cmake/acme-config.cmake",
         "acme_ops/__init__.py",
+        "acme_ops/_cache_keys.py",
         "acme_ops/_load.py",
         "acme_ops/_ops.py",
         "acme_ops/include/acme/ops.h",
@@ -286,7 +287,7 @@ def test_editable_install_reuses_objects(project: Project) -> None:
     assert project.compiler.calls() == [".so", "kernels.o", "register_0.o"]
     package = project.folder / "python" / "acme_ops"
     names = {path.name for path in package.iterdir()}
-    assert names == {"_C.so", "__init__.py", "_load.py", "_ops.py", "cmake", "include", "py.typed"}
+    assert names == {"_C.so", "__init__.py", "_cache_keys.py", "_load.py", "_ops.py", "cmake", "include", "py.typed"}
     project.package("editable")
     assert "kernels.o" not in project.compiler.calls()
 

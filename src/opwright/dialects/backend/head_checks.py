@@ -11,6 +11,7 @@ from opwright.backends.dialect.head_builder import HeadBuilder
 from opwright.backends.dialect.sections import SECTIONS
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
+from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import CPU, KEYS
 from opwright.model.external_backend import BackendEntry, BackendSection
 from opwright.model.hooks import Implementation
@@ -87,7 +88,7 @@ def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection]) -> None:
         for key in hook.filter.keys:
             if key.value not in keys:
                 message = f"no section has the dispatch key `{key.value}`"
-                help = did_you_mean(key.value, keys, "there are " + ", ".join([f"`{name}`" for name in keys]))
+                help = suggested_key(key.value, keys, "there are " + ", ".join([f"`{name}`" for name in keys]))
                 head.sink.error(codes.HOOK, message, key.span, help=help)
         _check_patterns(hook.filter.names, names, head.sink)
 

@@ -25,6 +25,7 @@ from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind, sec
 from opwright.backends.dialect.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
+from opwright.dialects.nearest_key import suggested_key
 from opwright.dialects.table import BACKEND, LIBRARY
 from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
 from opwright.model.external_backend import BackendEntry, BackendSection, EntryOptions, ExternalBackend, Fallback
@@ -32,7 +33,7 @@ from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary, OwnWrappers
 from opwright.source import codes
-from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -158,7 +159,7 @@ def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
     """Dispatch key of the backend, None if there is no such key."""
     key = KEYS.get(head.backend)
     if key is None and head.backend:
-        help = did_you_mean(head.backend, KEYS, "write `PrivateUse1`")
+        help = suggested_key(head.backend, KEYS, "write `PrivateUse1`")
         message = f"there is no dispatch key `{head.backend}`"
         context.sink.error(codes.UNKNOWN_BACKEND, message, head.span("backend"), help=help)
     if key is not None and key.name not in head.root.file.text:

@@ -12,6 +12,7 @@ from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, helpers_of
 from opwright.dialects.derivatives.functions import EntryReport, FunctionIndex
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.nearest_key import suggested_key
 from opwright.dialects.table import DERIVATIVES, dialect_help
 from opwright.model.catalog import Catalog, PartialCatalog
 from opwright.model.derivatives import (
@@ -28,7 +29,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.items import ChosenItems, read_items
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -240,7 +241,7 @@ class _Loader:
         names = (DEFAULT_KEY, *autograd_keys())
         for key, value in dispatch.entries:
             if key.value not in names:
-                help = did_you_mean_key(key, dispatch, names)
+                help = suggested_key(key.value, names)
                 report.error(
                     codes.DISPATCH_KEY, f"`{key.value}` is not a dispatch key of autograd", key.span, help=help
                 )

@@ -34,10 +34,11 @@ from opwright.libraries.dialect.requirements import (
 from opwright.libraries.dialect.samples import check_sample
 from opwright.libraries.dialect.saved import SAVED, read_saved
 from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
+from opwright.dialects.nearest_key import suggested_key
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
 from opwright.model.requirements import Requirements
-from opwright.schema.function import FunctionSchema, SchemaKind
+from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
@@ -75,7 +76,7 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
     policies: list[tuple[str, str]] = []
     for device, value in node.entries:
         if device.value not in AUTOCAST_DEVICES:
-            help = did_you_mean(device.value, AUTOCAST_DEVICES, f"the devices are {_name_list(AUTOCAST_DEVICES)}")
+            help = suggested_key(device.value, AUTOCAST_DEVICES, f"the devices are {_name_list(AUTOCAST_DEVICES)}")
             message = f"there is no autocast for `{device.value}`"
             builder.fault(codes.AUTOCAST_DEVICE, message, device.span, help=help)
         elif isinstance(value, Scalar):
@@ -101,22 +102,37 @@ def _read_argument_policies(node: Mapping, types: TypeMapping[str, Type], builde
             builder.fault(codes.AUTOCAST_POLICY, message, value.span, help=help)
         else:
             is_second = value.value == CAST_BACK and CAST_BACK in policies.values()
-            reason = "results have one dtype" if is_second else _argument_misfit(value.value, types[key.value], builder)
+            reason = "results have one dtype" if is_second else _argument_misfit(value.value, key.value, builder)
             policies[key.value] = value.value
             if reason:
                 message = f"`{value.value}` does not fit `{key.value}`: {reason}"
-                builder.fault(codes.AUTOCAST_SCHEMA, message, value.span)
+                builder.fault(codes.AUTOCAST_SCHEMA, message, value.span, help=_policies_of_read(builder))
     return Autocast(by_argument=tuple(policies.items()))
 
 
-def _argument_misfit(policy: str, type: Type, builder: EntryBuilder) -> str:
-    """Why an argument of a type cannot have a policy; empty if it can."""
-    if not type.is_tensor_like:
+def _argument_misfit(policy: str, name: str, builder: EntryBuilder) -> str:
+    """Why an argument cannot have a policy; empty if it can."""
+    assert builder.schema is not None, "without a schema there are no arguments"
+    argument = next(argument for argument in builder.schema.arguments.all if argument.name == name)
+    if not argument.type.is_tensor_like:
         return "it is no tensor"
-    if policy == CAST_BACK and type.text != "Tensor":
-        return f"its type is `{type}`"
-    assert builder.schema is not None, "without a schema no argument has a type"
-    return _misfit(policy, builder.schema)
+    if policy == CAST_BACK and argument.type.text != "Tensor":
+        return f"its type is `{argument.type}`"
+    # What is written to is passed as it is, unless results are cast, which may be what is written to.
+    if argument.is_write or policy == CAST_BACK:
+        return _misfit(policy, builder.schema)
+    return _misfit_of_types(policy, builder.schema)
+
+
+def _policies_of_read(builder: EntryBuilder) -> str:
+    """What an operator that writes to arguments can have instead of a policy for all; empty for one that does not."""
+    arguments = builder.schema.arguments if builder.schema else None
+    if arguments is None or not arguments.writes:
+        return ""
+    read = [argument.name for argument in arguments.all if argument.type.is_tensor_like and not argument.is_write]
+    if not read:
+        return ""
+    return f"give the arguments that it only reads policies of their own, such as `autocast: {{{read[0]}: fp32}}`"
 
 
 def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
@@ -131,15 +147,21 @@ def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
             reason = "its first argument is not a tensor"
         if reason:
             message = f"`{policy}` does not fit `{builder.schema.name}`: {reason}"
-            builder.fault(codes.AUTOCAST_SCHEMA, message, node.span)
+            builder.fault(codes.AUTOCAST_SCHEMA, message, node.span, help=_policies_of_read(builder))
     return policy
 
 
 def _misfit(policy: str, schema: FunctionSchema) -> str:
     """Why an operator cannot have a policy; empty if it can."""
+    written = next((argument.name for argument in schema.arguments.all if argument.is_write), "")
+    if written:
+        return f"the operator writes to `{written}`, of which autocast would pass a copy"
+    return _misfit_of_types(policy, schema)
+
+
+def _misfit_of_types(policy: str, schema: FunctionSchema) -> str:
+    """Why an operator cannot have a policy because of the types in its schema; empty if it can."""
     arguments = schema.arguments.all
-    if schema.kind is not SchemaKind.functional or schema.arguments.writes:
-        return "it writes to an argument, of which autocast would pass a copy"
     if not any(argument.type.is_tensor_like for argument in arguments):
         return "it takes no tensor"
     if any(argument.type.is_tensor_like and "][" in argument.type.text for argument in arguments):

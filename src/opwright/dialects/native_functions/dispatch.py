@@ -7,6 +7,7 @@ from typing import Final
 from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
+from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -144,7 +145,7 @@ def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]
             code, message = _key_fault(name)
             at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
             names = list(builder.context.keys)
-            builder.fault(code, message, at, label="not a dispatch key", help=did_you_mean(name, names))
+            builder.fault(code, message, at, label="not a dispatch key", help=suggested_key(name, names))
         start += len(part) + 1
     named_keys = tuple(keys)
     if sound:

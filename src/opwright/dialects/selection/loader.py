@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.nearest_key import suggested_key
 from opwright.dialects.selection.fields import OPERATOR_FIELDS, SELECTION_FIELDS
 from opwright.dialects.table import SELECTION, dialect_help
 from opwright.model.catalog import Catalog
@@ -212,5 +213,5 @@ def load_backends(
         if name in backends:
             keys.append(KEYS[name])
         else:
-            report(codes.SELECTED_BACKEND, f"there is no backend `{name}`", help=did_you_mean(name, backends))
+            report(codes.SELECTED_BACKEND, f"there is no backend `{name}`", help=suggested_key(name, backends))
     return tuple(keys)

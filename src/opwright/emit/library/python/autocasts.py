@@ -15,18 +15,23 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     tensor_variables,
 )
+from opwright.emit.registrations import AUTOCAST
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
-from opwright.syntax.python import variable_name
+from opwright.syntax.python import string_literal, variable_name
 
 #: The policies that Python registers, each with the dtype to which it casts.
 PYTHON_POLICIES: Final = {
-    "lower_precision_fp": '_torch.get_autocast_dtype("{device}")',
+    "lower_precision_fp": "_torch.get_autocast_dtype({device})",
     "fp32": "_torch.float32",
-    "promote": '_widest("{device}", {tensors})',
+    "promote": "_widest({device}, {tensors})",
     CAST_BACK: "_torch.float32",
 }
+
+
+#: The expression of a device type that is not the key in small letters: programs name this one.
+_DEVICE_NAMES: Final = {"PrivateUse1": "_C._get_privateuse1_backend_name()"}
 
 
 def functions_with_autocast(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
@@ -76,8 +81,9 @@ def _kernels(function: NativeFunction) -> Iterator[str]:
 
 def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     """Kernel of an operator for a device, and its registration."""
-    device, name = policy.device.lower(), f"_{function.name.unambiguous}_{policy.device.lower()}"
-    arguments = function.schema.arguments.all
+    device = _DEVICE_NAMES.get(policy.device, string_literal(policy.device.lower()))
+    name = f"_{function.name.unambiguous}_{policy.device.lower()}"
+    key, arguments = f"{AUTOCAST}{policy.device}", function.schema.arguments.all
     policies = policy.by_argument or (policy.policy,) * len(arguments)
     by_name = dict(zip([argument.name for argument in arguments], policies, strict=True))
     tensors = ", ".join(tensor_variables(function))
@@ -86,7 +92,7 @@ def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     variables = {name: "_dtype" if len(dtypes) == 1 else f"_dtype_{at}" for at, name in enumerate(dtypes)}
     parameters, renaming = parameters_of(function)
     passed = passed_arguments(function, lambda argument: _cast(argument, device, variables.get(by_name[argument.name])))
-    yield f"{name}_keys = _C.DispatchKeySet(_C.DispatchKey.Autocast{policy.device})"
+    yield f"{name}_keys = _C.DispatchKeySet(_C._dispatch_key_parse({string_literal(key)}))"
     yield f"{name}_operator = {operator_expression(function)}"
     yield ""
     yield ""
@@ -96,18 +102,18 @@ def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
     yield f"    with _C._ExcludeDispatchKeyGuard({name}_keys):"
     called = f"{name}_operator({', '.join(passed)})"
     if CAST_BACK in policies:
-        called = f'_back({called}, "{device}", {variable_name(arguments[policies.index(CAST_BACK)].name)})'
+        called = f"_back({called}, {device}, {variable_name(arguments[policies.index(CAST_BACK)].name)})"
     yield f"        return {called}"
     yield ""
     yield ""
-    yield f'_library.impl("{function.name.text}", {name}_kernel, "Autocast{policy.device}")'
+    yield f'_library.impl("{function.name.text}", {name}_kernel, {string_literal(key)})'
     yield ""
 
 
 def _cast(argument: Argument, device: str, dtype: str | None) -> str:
     """What the kernel passes for an argument."""
     value = variable_name(argument.name)
-    return f'_cast({value}, "{device}", {dtype})' if argument.type.is_tensor_like and dtype is not None else value
+    return f"_cast({value}, {device}, {dtype})" if argument.type.is_tensor_like and dtype is not None else value
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

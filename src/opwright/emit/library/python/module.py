@@ -20,6 +20,7 @@ from opwright.libraries.emit.python.overlaps import functions_with_overlap_check
 from opwright.libraries.emit.python.overloads import functions_of_other_forms
 from opwright.libraries.emit.python.references import DECOMPOSITIONS, functions_with_references
 from opwright.libraries.emit.python.sharding import functions_with_sharding
+from opwright.libraries.emit.python.cache_keys import CACHE_KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text
@@ -67,7 +68,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
             "_sharding": functions_with_sharding(library),
             "_kernels": functions_with_python_kernels(library),
         }
-        registering = tuple([module for module, functions in registered.items() if functions])
+        registering = (CACHE_KEYS, *[module for module, functions in registered.items() if functions])
         package = LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, registering)
         units.append(package._replace(has_implementations=has_implementations(library)))
     return units

@@ -140,9 +140,9 @@ struct Kernel<policy, device, key, function, Result(Args...)> {
   }
 };
 
-// An argument as its own policy says.
+// An argument as its own policy says. One without a policy may be written to.
 template <Policy policy, class Argument>
-decltype(auto) cast_by(c10::DeviceType device, const Argument& argument) {
+decltype(auto) cast_by(c10::DeviceType device, Argument& argument) {
   if constexpr (policy == Policy::none) {
     return (argument);
   } else if constexpr (policy == Policy::lower_precision_fp) {
