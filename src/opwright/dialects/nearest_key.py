@@ -39,8 +39,10 @@ def suggested_key(word: str, names: Iterable[str], otherwise: str = "") -> str |
     devices = {other for name, other in near.items() if other in _DEVICES and _is_misspelt(word, name)}
     # One letter may be missing from the names of several devices.
     is_clear = len(devices) == 1 or device.casefold() in devices
-    kept = [name for name, other in near.items() if other not in _DEVICES or (is_clear and _is_misspelt(word, name))]
-    return did_you_mean(word, kept, otherwise)
+    names_left = [
+        name for name, other in near.items() if other not in _DEVICES or (is_clear and _is_misspelt(word, name))
+    ]
+    return did_you_mean(word, names_left, otherwise)
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -49,7 +49,8 @@ def generate(tmp_path: Path) -> Generate:
 def declared(package: Path) -> str:
     """The digest in the only package of a folder."""
     (module,) = package.glob("*/_cache_keys.py")
-    return re.findall(r'_DECLARED = "(\w+)"', module.read_text(encoding="utf-8"))[0]
+    (digest,) = re.findall(r'_DECLARED = "(\w+)"', module.read_text(encoding="utf-8"))
+    return str(digest)
 
 
 @pytest.mark.parametrize("library", [LIBRARY, NATIVE], ids=["stable", "native"])

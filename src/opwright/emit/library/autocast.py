@@ -50,8 +50,8 @@ def _devices(function: NativeFunction) -> tuple[str, ...]:
 def _usual_devices() -> tuple[str, ...]:
     """Devices that every PyTorch has, for operators that have no kernels because they call other operators."""
     devices = [key.device for key in LIBRARY_KEYS.values() if key.device is not None]
-    known = [device for device in devices if device.is_known and device.has_autocast_fallback]
-    return _with_autocast([device for device in known if not device.flag])
+    known_devices = [device for device in devices if device.is_known and device.has_autocast_fallback]
+    return _with_autocast([device for device in known_devices if not device.flag])
 
 
 def _with_autocast(devices: Iterable[Device]) -> tuple[str, ...]:

@@ -19,12 +19,12 @@ from opwright.emit.library.python import (
     batch_rules,
     fakes,
     gradients,
-    kernels,
     overlaps,
     overloads,
     references,
     sharding,
 )
+from opwright.emit.library.python import kernels as python_kernels
 from opwright.emit.library.python.registrations import module_emitter
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -36,7 +36,7 @@ CACHE_KEYS: Final = "_cache_keys"
 #: The files with what traces read.
 _READ_BY_TRACES: Final = (
     *(sources, fakes, overlaps, overloads, gradients),
-    *(autocasts, batch_rules, sharding, kernels, references),
+    *(autocasts, batch_rules, sharding, python_kernels, references),
 )
 
 
