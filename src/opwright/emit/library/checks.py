@@ -361,14 +361,24 @@ def check_shapes(job: Job, sink: Diagnostics) -> None:
     for library in job.libraries:
         lacks_shapes = _lacks_fake if library.is_stable else _lacks_shapes
         for function in library.catalog.functions:
+            if _is_left_out(function):
+                message = f"compiled programs leave out calls of `{function.name}`, which returns and writes nothing"
+                help = "mark an argument that it writes to, such as `Tensor(a!) out`, or return a result"
+                sink.warning(NO_SHAPES, message, schema_span(function), help=help)
             # A kernel for autograd calls operators that have shapes.
-            if lacks_shapes(function) and not function.ends_in_autograd:
+            elif lacks_shapes(function) and not function.ends_in_autograd:
                 message = f"tracing fails at `{function.name}`: nothing says which sizes and dtypes its results have"
                 names = returned_arguments(function.schema)
                 new = [result for result, name in zip(function.schema.returns, names, strict=True) if name is None]
                 is_declared = new and all(result.type is TENSOR for result in new)
                 help = "declare `outputs`, or name a kernel for `Meta`" if is_declared else "name a kernel for `Meta`"
                 sink.warning(NO_SHAPES, message, schema_span(function), help=help)
+
+
+def _is_left_out(function: NativeFunction) -> bool:
+    """Whether nothing that `torch.compile` knows depends on calls of an operator, so that it removes them."""
+    schema = function.schema
+    return not schema.returns and not schema.arguments.writes and not function.has_composite_implicit
 
 
 def _lacks_fake(function: NativeFunction) -> bool:
