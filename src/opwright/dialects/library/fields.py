@@ -17,6 +17,7 @@ from opwright.dialects.names import (
     split_kernel,
 )
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
+from opwright.dialects.nearest_key import suggested_key
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.libraries.dialect.dims import DIMS
 from opwright.libraries.dialect.head import HEAD_FIELDS
@@ -34,7 +35,6 @@ from opwright.libraries.dialect.requirements import (
 from opwright.libraries.dialect.samples import check_sample
 from opwright.libraries.dialect.saved import SAVED, read_saved
 from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
-from opwright.dialects.nearest_key import suggested_key
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
 from opwright.model.requirements import Requirements

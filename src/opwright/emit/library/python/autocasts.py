@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.dialects.names import CAST_BACK
 from opwright.emit.emitter import AnyEmitter, Job
+from opwright.emit.registrations import AUTOCAST
 from opwright.libraries.emit.autocast import DevicePolicy, autocast_policies
 from opwright.libraries.emit.python.registrations import (
     functions_emitter,
@@ -15,7 +16,6 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     tensor_variables,
 )
-from opwright.emit.registrations import AUTOCAST
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument

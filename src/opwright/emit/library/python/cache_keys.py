@@ -12,9 +12,9 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.emit.library import sources
-from opwright.emit.library.parts import LibraryPart
-from opwright.emit.library.python import (
+from opwright.libraries.emit import sources
+from opwright.libraries.emit.parts import LibraryPart
+from opwright.libraries.emit.python import (
     autocasts,
     batch_rules,
     fakes,
@@ -24,8 +24,8 @@ from opwright.emit.library.python import (
     references,
     sharding,
 )
-from opwright.emit.library.python import kernels as python_kernels
-from opwright.emit.library.python.registrations import module_emitter
+from opwright.libraries.emit.python import kernels as python_kernels
+from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple

@@ -10,6 +10,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.libraries.emit.build_namespace import functions_module, python_text
 from opwright.libraries.emit.python.autocasts import functions_with_autocast
 from opwright.libraries.emit.python.batch_rules import functions_with_rules
+from opwright.libraries.emit.python.cache_keys import CACHE_KEYS
 from opwright.libraries.emit.python.calls import ModuleNames, free_name
 from opwright.libraries.emit.python.fakes import functions_with_fakes
 from opwright.libraries.emit.python.functions import FunctionNames, function_name, function_text, operator_function
@@ -20,7 +21,6 @@ from opwright.libraries.emit.python.overlaps import functions_with_overlap_check
 from opwright.libraries.emit.python.overloads import functions_of_other_forms
 from opwright.libraries.emit.python.references import DECOMPOSITIONS, functions_with_references
 from opwright.libraries.emit.python.sharding import functions_with_sharding
-from opwright.libraries.emit.python.cache_keys import CACHE_KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text
