@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -96,6 +96,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make port-vision          # the same for the operators of torchvision
 #:   make port-vision-required # the same with entries that say what operators need, and calls that break it
 #:   make port-vision-stable   # the same with `abi: stable`
+#:   make cuts                 # edits random sources with `import --edit`, killed runs too; COUNT=2000
 #:   make port-fuzz            # ports random functions on tensors, and compares their results; COUNT=2000
 #:   make port-replay          # ports published kernels to the stable headers, and compares; needs the network
 #:   make stable-releases      # one binary of a stable library under several releases; needs the network and x86-64 Linux
@@ -305,6 +306,9 @@ port-replay: $(REFERENCE)
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.port_replay $(if $(ONLY),--only '$(ONLY)')
 
 # Random functions on tensors, ported: those that `opwright port` translates compile, and give equal results; two minutes.
+cuts: $(REFERENCE)
+	$(VENV)/bin/python -m tests.cuts --count $(or $(COUNT),2000) --seed $(or $(SEED),1)
+
 port-fuzz: $(REFERENCE)
 	$(VENV)/bin/python -m tests.port_fuzz --count $(or $(COUNT),400) --seed $(or $(SEED),1)
 

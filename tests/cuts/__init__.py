@@ -1,0 +1,1 @@
+"""Random sources whose registrations `opwright import --edit` cuts out."""
