@@ -25,6 +25,9 @@ from types import ModuleType
 from typing import Final, NoReturn
 from unittest.mock import patch
 
+import opwright
+from docs.pictures import bars
+from opwright import torchgen
 from opwright.backends.dialect.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
 from opwright.backends.dialect.head_fields import (
     ALLOCATION_FIELDS,
@@ -37,6 +40,11 @@ from opwright.backends.dialect.hooks import HOOK_FIELDS, KINDS, WHERE_FIELDS
 from opwright.backends.dialect.inherited import INHERITED_FIELDS
 from opwright.backends.dialect.kernel_families import FAMILY_FIELDS, PLACEHOLDERS
 from opwright.backends.dialect.sections import SECTIONS
+from opwright.cli.arguments import Parser
+from opwright.cli.main import COMMANDS, main
+from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
+from opwright.dialects.field import Field
+from opwright.dialects.names import LIBRARY_POLICIES
 from opwright.libraries.dialect.expressions import FUNCTIONS, MEMBERS, TensorMember
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS
 from opwright.libraries.dialect.head import HEAD_FIELDS
@@ -47,15 +55,6 @@ from opwright.libraries.dialect.sections import COMMON_FIELDS, SECTION_FIELDS
 from opwright.mobile.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.mobile.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.mobile.upgraders.fields import UPGRADER_FIELDS
-
-import opwright
-from docs.pictures import bars
-from opwright import torchgen
-from opwright.cli.arguments import Parser
-from opwright.cli.main import COMMANDS, main
-from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
-from opwright.dialects.field import Field
-from opwright.dialects.names import LIBRARY_POLICIES
 from opwright.model.declared_outputs import OutputOperation
 from opwright.model.hooks import HOOK_VALUES
 from opwright.source.code_pages import all_codes

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from opwright.migrate.importing import process
 
+from opwright.migrate.importing import process
 from opwright.source.child import python_command
 
 _PROGRAM = """

@@ -17,7 +17,6 @@ from statistics import median
 from typing import NamedTuple
 
 from opwright.libraries.emit import parts
-
 from opwright.libraries.extension.generated import write_code
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain
 from opwright.source.text import SourceFile

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from docs.site.playground import CODE_EXAMPLES, playground_hash
-from opwright.emit.registry import FAMILIES, Family
+from opwright.emit.family import Family
+from opwright.emit.registry import FAMILIES
 from opwright.release.behaviour import Behaviour
 from opwright.release.rules import Rules
 from opwright.release.version import RELEASES, Version

@@ -60,9 +60,9 @@ if TYPE_CHECKING:
         cpp_type,
         usual_signature,
     )
+    from opwright.emit.family import Check, Family
     from opwright.emit.file_family import file_family, text_family
     from opwright.emit.registrations import Registration
-    from opwright.emit.registry import Check, Family
     from opwright.model.catalog import Catalog
     from opwright.model.external_backend import BackendEntry, ExternalBackend
     from opwright.model.extra_values import ExtraValue, ExtraValues
@@ -230,7 +230,7 @@ _MODULES: Final = {
     "dialects.listed_operators": ("ListedOperator", "known_operators", "leave_out", "listed_operators"),
     "emit.aten.backend": ("kernel_signature",),
     "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
-    "emit.backend.headers": ("structured_declarations", "structured_includes"),
+    "backends.emit.headers": ("structured_declarations", "structured_includes"),
     "emit.extensions": (
         "KernelCandidate",
         "KernelConvention",
@@ -255,7 +255,7 @@ _MODULES: Final = {
     ),
     "emit.file_family": ("file_family", "text_family"),
     "emit.registrations": ("Registration",),
-    "emit.registry": ("Check", "Family"),
+    "emit.family": ("Check", "Family"),
     "model.catalog": ("Catalog",),
     "model.external_backend": ("BackendEntry", "ExternalBackend"),
     "model.extra_values": ("ExtraValue", "ExtraValues"),

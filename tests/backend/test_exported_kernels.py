@@ -7,9 +7,9 @@ import shutil
 import subprocess
 
 import pytest
-from opwright.backends.emit.checks import is_exported
 
 import opwright
+from opwright.backends.emit.checks import is_exported
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from tests.compile.compiler import torch_folder

@@ -8,6 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+
+from opwright.convention import dispatcher, structured
+from opwright.cpp.translation import translate
 from opwright.libraries.dialect.outputs import load_outputs
 from opwright.libraries.emit.declared_outputs import (
     OUTPUTS_HEADER,
@@ -16,9 +19,6 @@ from opwright.libraries.emit.declared_outputs import (
     out_resize,
     shape_function,
 )
-
-from opwright.convention import dispatcher, structured
-from opwright.cpp.translation import translate
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.native_function import TypeStyle
 from opwright.schema import parse_schema

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from opwright.mobile.upgraders.emitter import FILE_NAME
 
+from opwright.mobile.upgraders.emitter import FILE_NAME
 from opwright.torchgen import gen_mobile_upgraders, gen_static_runtime_ops
 from tests.compile.compiler import Compiler
 from tests.static_runtime.sides import OPERATORS, TESTS

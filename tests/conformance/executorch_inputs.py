@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from opwright.mobile.executorch.custom_operators import stub_result
-
 import opwright
 from opwright.convention import executorch, shared_types
 from opwright.convention.shared_types import NoCppType
+from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from tests.conformance.executorch_jobs import CASES, EXECUTORCH
 from tests.conformance.inputs import (

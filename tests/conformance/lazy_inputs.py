@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from opwright.backends.lazy.checks import check_lazy
-
 import opwright
+from opwright.backends.lazy.checks import check_lazy
 from opwright.convention import dispatcher
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.aten.backend import Backend, KernelUnit, members

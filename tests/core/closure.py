@@ -2,8 +2,8 @@
 
 An import counts wherever it stands, also in a function; but for types alone it does not, nor where the program goes on
 without what it imports (`except ModuleNotFoundError`). A string that is the name of a
-module counts as an import of it. Two tables name modules by their own words: that of the families, where the rows of
-the families that a program makes count, and that of the dialects that these load.
+module counts as an import of it. Two tables, with the rows of guests in both, name modules by their own words: that of
+the families, where the rows of the families that a program makes count, and that of the dialects that these load.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from opwright.dialects.table import chosen_dialects
-from opwright.emit.registry import FAMILIES, Family, program_families
+from opwright.emit.family import Family
+from opwright.emit.registry import FAMILIES, program_families
+from opwright.guests import GUESTS, guest_rows
 from opwright.torchgen.forwarding import offered_modules
 
 SOURCE: Final = Path(__file__).resolve().parents[2] / "src"
@@ -50,7 +52,7 @@ _SHIM_TABLES: Final = "torchgen.aoti.fallback_ops"
 #: Data that tools alone read.
 _DATA_OF_TOOLS: Final = "hand_registrations-"
 #: The tables whose words are read by rows.
-_TABLES: Final = frozenset(("opwright.dialects.table", "opwright.emit.registry"))
+_TABLES: Final = frozenset(("opwright.dialects.table", "opwright.emit.registry", "opwright.guests", *GUESTS))
 
 
 @cache
@@ -142,7 +144,11 @@ def _roots(programs: Iterable[str]) -> Iterator[str]:
         for module in [str(name).partition(":")[0] for name in modules]:
             yield f"{_PACKAGE}.emit{module}" if module.startswith(".") else module
     loaded = {name for family in families for name in family.dialects + family.deferred_dialects}
-    for dialect in chosen_dialects([*loaded, *_FURTHER_DIALECTS]):
+    dialects = chosen_dialects([*loaded, *_FURTHER_DIALECTS])
+    for rows in guest_rows():
+        if {*rows.FAMILIES, *rows.DIALECTS}.intersection((*families, *dialects)):
+            yield rows.__name__
+    for dialect in dialects:
         loader = f"{dialect.package}.loader"
         yield loader if loader in module_paths() else dialect.package
 

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from opwright.backends.dialect.loader import load
 
+from opwright.backends.dialect.loader import load
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from opwright.backends.dialect import entry_fields, head_fields
 from opwright.backends.dialect.fields import json_schema
-
 from tests.dialects.cases import Case, load_cases
 from tests.dialects.json_schemas import fits
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from opwright.libraries.dialect.outputs import load_outputs
 
+from opwright.libraries.dialect.outputs import load_outputs
 from opwright.model.declared_outputs import DeclaredOutputs, OutputOperation, ValueKind
 from opwright.schema import parse_schema
 from opwright.source.code_pages import code_names

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from opwright.backends.dialect.loader import load
-from opwright.dialects.values import VERSION_FIELDS
-from opwright.libraries.dialect.loader import load as load_libraries
 
+from opwright.backends.dialect.loader import load
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.extra_key_reader import ExtraKeys
 from opwright.dialects.extra_key_schemas import add_extra_keys
@@ -31,7 +29,9 @@ from opwright.dialects.extra_keys import (
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION, mapping_schema
 from opwright.dialects.named_files import read_beside
 from opwright.dialects.native_functions.loader import load as load_native
-from opwright.dialects.table import BACKEND, NATIVE_FUNCTIONS
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.dialects.values import VERSION_FIELDS
+from opwright.libraries.dialect.loader import load as load_libraries
 from opwright.model.catalog import Catalog
 from opwright.model.external_backend import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, BackendEntry, ExternalBackend
 from opwright.model.extra_values import ExtraValues

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from opwright.libraries.dialect.fields import LIBRARY_FIELDS, ROWS_BY_NAME, json_schema
 
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
+from opwright.libraries.dialect.fields import LIBRARY_FIELDS, ROWS_BY_NAME, json_schema
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import Mapping as Node
 from opwright.source.text import SourceFile

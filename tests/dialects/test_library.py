@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from opwright.libraries.dialect.loader import load
 
 from opwright.dialects.dialect import LoadContext
+from opwright.libraries.dialect.loader import load
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from opwright.libraries.dialect.loader import load
 
 from opwright.dialects.dialect import LoadContext
+from opwright.libraries.dialect.loader import load
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules

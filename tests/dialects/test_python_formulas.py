@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from opwright.dialects.derivatives.loader import load_derivatives
+from opwright.dialects.derivatives.matching import match_derivatives
+from opwright.dialects.native_functions.loader import load_catalog
 from opwright.libraries.dialect.callable_operators import CallableOperators
 from opwright.libraries.dialect.derivatives import _results
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
 from opwright.libraries.dialect.python_formulas import NoPython, PythonTranslator
-
-from opwright.dialects.derivatives.loader import load_derivatives
-from opwright.dialects.derivatives.matching import match_derivatives
-from opwright.dialects.native_functions.loader import load_catalog
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostics

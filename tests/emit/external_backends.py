@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from opwright.backends.emit import headers, registrations
-
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.emitter import EmitterSource, Job, Slots
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions

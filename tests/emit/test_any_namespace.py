@@ -6,7 +6,6 @@ import re
 from functools import cache
 
 import pytest
-from opwright.libraries.dialect.loader import load as load_libraries
 
 from opwright.convention.python.call import dispatch_lambda
 from opwright.convention.python.signature import function_signature
@@ -43,6 +42,7 @@ from opwright.emit.autograd.wrapper_call import call_text, unpack
 from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import EmitterSource, Job, Options
+from opwright.libraries.dialect.loader import load as load_libraries
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, CPU, CUDA, META, DispatchKey
 from opwright.model.library import Library

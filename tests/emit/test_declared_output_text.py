@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from opwright.libraries.emit.declared_outputs import allocation, inplace_check, out_resize, output_text, shape_function
 
+from opwright.libraries.emit.declared_outputs import allocation, inplace_check, out_resize, output_text, shape_function
 from tests.dialects.test_declared_outputs import first_output
 
 

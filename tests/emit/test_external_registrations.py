@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from opwright.backends.emit import dispatch_functions
 from opwright.backends.emit import registrations as register_sources
 from opwright.backends.emit.checks import check_inherited_kernels
-
 from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions, Fallback, Guard, HeadOptions
 from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.source.codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL

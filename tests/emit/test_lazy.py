@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from opwright.backends.lazy.checks import check_lazy
 from opwright.backends.lazy.kernel import DEFAULT, LazyKernel, has_meta_function, kernel_definition, shape_declaration
 from opwright.backends.lazy.node import PLAIN, TORCHSCRIPT, node_class, node_of
-
 from opwright.dialects.names import default_kernel_name
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.emitter import Job, Options

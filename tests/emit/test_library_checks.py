@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from opwright.libraries.emit.checks import check_c_shims, check_cpp, check_shapes, check_stable
 
 from opwright.emit.emitter import Job, Options
+from opwright.libraries.emit.checks import check_c_shims, check_cpp, check_shapes, check_stable
 from opwright.model.catalog import Catalog
 from opwright.source.diagnostic import Diagnostics
 from tests.dialects.cases import Case, load_cases

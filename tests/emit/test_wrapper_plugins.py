@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import pytest
+
 from opwright.backends.emit.checks import check_wrappers
 from opwright.backends.emit.sections import registered_units, section_files
-
 from opwright.convention import dispatcher
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding

@@ -10,7 +10,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.emit import registry
-from opwright.emit.registry import Check, Family
+from opwright.emit.family import Check, Family
 from tests.engine import notes
 from tests.engine.project import Project, files_of, state_files, times_of
 from tests.test_layering import modules

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from opwright.libraries.emit import parts
 
 from opwright.cli.main import main
+from opwright.libraries.emit import parts
 from opwright.release.inputs import open_inputs
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.code_lens import summary_of

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from opwright.libraries.emit import parts
 
 from opwright.cli.main import main
 from opwright.emit.registry import build_folders
+from opwright.libraries.emit import parts
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request

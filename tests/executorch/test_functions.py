@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
+import opwright
+from opwright.emit.emitter import Job, Options
 from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.functions_header import emitters
 from opwright.mobile.executorch.kernels import emitters as kernel_emitters
 from opwright.mobile.executorch.template_names import TEMPLATES
-
-import opwright
-from opwright.emit.emitter import Job, Options
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
 from opwright.schema import parse_schema
 from tests.emit.emitting import job_of, slots_of

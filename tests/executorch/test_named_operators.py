@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from opwright.mobile.executorch_dialect.loader import NamedOperators, qualified_name
 
 import opwright
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.mobile.executorch_dialect.loader import NamedOperators, qualified_name
 from opwright.release.inputs import from_installed
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from zipfile import ZipFile
 
-from opwright.migrate.importing.run import ImportRequest, check_import, read_operators, write_import
-
 from opwright.cli.main import main as opwright
+from opwright.migrate.importing.run import ImportRequest, check_import, read_operators, write_import
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.diagnostic import Diagnostics

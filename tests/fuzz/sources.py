@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from opwright.cli import where
 from opwright.migrate.importing.autograd_classes import autograd_classes
 from opwright.migrate.importing.backend_import import import_backend
 from opwright.migrate.importing.library_file import library_text
 from opwright.migrate.importing.run import ImportRequest, read_operators
 from opwright.migrate.porting.run import PortRequest, port_sources
-
-from opwright.cli import where
 from opwright.release.inputs import open_inputs
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.source.diagnostic import Diagnostics, Fault

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from opwright.mobile.upgraders.emitter import upgrader_source
-
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -17,17 +15,12 @@ from opwright.dialects.docstrings import Evaluator
 from opwright.dialects.python_source import parse_module
 from opwright.dialects.selection.loader import check_selection
 from opwright.dialects.table import (
-    BACKEND,
     DERIVATIVES,
     DIALECTS,
     DOCSTRINGS,
-    EXECUTORCH,
-    LAZY,
-    LIBRARY,
     NATIVE_FUNCTIONS,
     SELECTION,
     TEMPLATES_OF_STUBS,
-    UPGRADERS,
 )
 from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
@@ -35,6 +28,9 @@ from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
 from opwright.files.plan import file_specs
+from opwright.libraries.rows import LIBRARY
+from opwright.mobile.rows import EXECUTORCH, UPGRADERS
+from opwright.mobile.upgraders.emitter import upgrader_source
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys

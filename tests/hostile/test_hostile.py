@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
+
 from opwright.backends.dialect.entry_fields import ENTRY_FIELDS
 from opwright.backends.dialect.head_fields import ALLOCATION_FIELDS, GUARD_FIELDS, HEAD_FIELDS
 from opwright.backends.dialect.hooks import HOOK_FIELDS, WHERE_FIELDS
 from opwright.backends.dialect.inherited import INHERITED_FIELDS
 from opwright.backends.dialect.kernel_families import FAMILY_FIELDS
 from opwright.backends.dialect.lazy import NODE_FIELDS
+from opwright.dialects.field import Field
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS
 from opwright.libraries.dialect.head import HEAD_FIELDS as LIBRARY_HEAD_FIELDS
 from opwright.mobile.executorch_dialect.fields import KERNEL_FIELDS
-
-from opwright.dialects.field import Field
 from tests.hostile.check import check_value
 from tests.hostile.documents import DOCUMENTS
 from tests.hostile.lexing import tokens_of

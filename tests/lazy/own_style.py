@@ -11,7 +11,6 @@ from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.files import LazyStyle, lazy_emitters
 from opwright.backends.lazy.kernel import KernelParts, constructor_arguments
 from opwright.backends.lazy.node import LazyNode, input_expression
-
 from opwright.convention.lazy import NodeArgument
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.model.lazy_backend import LazyNames

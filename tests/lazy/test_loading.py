@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opwright.backends.dialect.lazy import load
-
 from opwright.dialects.dialect import LoadContext
 from opwright.model.lazy_backend import LazyBackend, NodeMember, NodeShape
 from opwright.release.inputs import open_inputs

@@ -11,7 +11,8 @@ import pytest
 
 import opwright
 from opwright.emit.emitter import Options
-from opwright.emit.registry import FAMILIES, Family
+from opwright.emit.family import Family
+from opwright.emit.registry import FAMILIES
 from opwright.source.text import SourceFile
 from tests.conformance.compare import compare, files_below
 from tests.lazy import own_style

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from opwright.migrate.importing.comparison import Registered, load_sides
 from opwright.migrate.importing.run import generated_side
-
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.library.conftest import ACME

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-from opwright.libraries.emit.python.overloads import emitters
 
 from opwright.emit.emitter import Job, Options
+from opwright.libraries.emit.python.overloads import emitters
 from opwright.model.catalog import Catalog
 from tests.dialects.test_library import loaded
 from tests.emit.emitting import RULES, slots_of

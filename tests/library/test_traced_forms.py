@@ -10,12 +10,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from opwright.libraries.emit.checks import check_cpp, check_shapes
-from opwright.libraries.emit.meta_kernels import has_meta_kernel
 
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
 from opwright.libraries import stable_convention as stable
+from opwright.libraries.emit.checks import check_cpp, check_shapes
+from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.model.native_function import NativeFunction
 from opwright.schema.parser import read_written_schema
 from opwright.schema.tag_rules import TAG_RULES

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from opwright.tools.files.field_schemas import fields_at
 
+from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
-from opwright.dialects.table import BACKEND
 from opwright.plugins.use import ensure_active
+from opwright.tools.files.field_schemas import fields_at
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import Generate, generate, program, torch
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from opwright.mobile.selective.edge_texts import kernel_key_of_dtype, variants_header
 from opwright.mobile.selective.files import Files
-
 from opwright.source.diagnostic import Diagnostics
 
 NAMED = "Byte Char Short Int Long Float Double Bool QInt8 QUInt8 QInt32 QUInt4X2 QUInt2X4"

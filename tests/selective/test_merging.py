@@ -7,10 +7,10 @@ from functools import reduce
 
 import pytest
 import yaml
-from opwright.mobile.selective.merging import union_of
 
 from opwright.dialects.selection.loader import load_selection
 from opwright.dialects.selection.writer import write_selection
+from opwright.mobile.selective.merging import union_of
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from opwright.mobile.selective.reports import render_explanation, render_json, render_text
 from opwright.mobile.selective.selecting import SelectionOutcome, SelectRequest, select_operators
-
 from opwright.release.inputs import from_source_path
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from opwright.mobile.static_runtime.support import blocks, explanation, may_have_code, view_blocks
 
 import opwright
+from opwright.mobile.static_runtime.support import blocks, explanation, may_have_code, view_blocks
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.schema.signature import base_of_operation

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
-from opwright.mobile.upgraders.loader import load_upgraders
 
 from opwright.cli.schema import schema_text
+from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
+from opwright.mobile.upgraders.loader import load_upgraders
 from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

@@ -11,10 +11,10 @@ from importlib import util
 from pathlib import Path
 
 import pytest
-from opwright.mobile.upgraders.emitter import FILE_NAME
-from opwright.mobile.upgraders.fields import OP_CODES
 
 from opwright.cli.main import main as opwright
+from opwright.mobile.upgraders.emitter import FILE_NAME
+from opwright.mobile.upgraders.fields import OP_CODES
 from opwright.run import torch_bytecode
 from opwright.source.diagnostic import Fault
 from opwright.torchgen import gen_mobile_upgraders

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from opwright.backends.dialect.loader import load
 
+from opwright.backends.dialect.loader import load
 from opwright.dialects.dialect import LoadContext
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.hooks import Implementation

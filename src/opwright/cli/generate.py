@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Final
 
-    from opwright.emit.registry import Family
+    from opwright.emit.family import Family
     from opwright.incremental.identity import RunIdentity
     from opwright.model.executorch import ExecutorchOptions
     from opwright.release.inputs import Inputs

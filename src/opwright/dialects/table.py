@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
+from opwright.guests import guest_dialects
 from opwright.release.store import DOCSTRING_MODULES, STUB_TEMPLATES
 from opwright.release.store import SHIM_TABLES as SHIM_TABLES_INPUT
 
@@ -14,13 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.model.catalog import Catalog
     from opwright.model.derivatives import Derivatives
-    from opwright.model.executorch import ExecutorchOperator
-    from opwright.model.external_backend import ExternalBackend
-    from opwright.model.lazy_backend import LazyBackend
     from opwright.model.more_inputs import DeprecatedSignature, Docstring, NativeAotKernel
-    from opwright.model.operator_library import OperatorLibrary
     from opwright.model.selection import Selection
-    from opwright.model.upgraders import UpgraderTables
     from opwright.release.tables import ShimTables
     from opwright.source.text import SourceFile
 
@@ -69,15 +65,7 @@ SHIM_TABLES: Final[Dialect[ShimTables]] = Dialect(
     loads_into="opwright.release.tables:ShimTables",
     is_required=True,
 )
-LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
-    "library", fields=("namespace", "cpp_namespace", "operators"), loads_into=tuple
-)
 
-BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect("backend", fields=("backend",), loads_into=tuple)
-#: The sections of a backend file for lazy tensors.
-LAZY: Final[Dialect[tuple[LazyBackend, ...]]] = Dialect("lazy", loads_into=tuple)
-#: The operators of ExecuTorch. Files of custom operators begin like those of PyTorch's own.
-EXECUTORCH: Final[Dialect[tuple[ExecutorchOperator, ...]]] = Dialect("executorch", fields=("op",), loads_into=tuple)
 
 #: What the stub files of torch are made from besides operators.
 DOCSTRINGS: Final[Dialect[dict[str, Docstring]]] = Dialect("docstrings", members=DOCSTRING_MODULES, loads_into=dict)
@@ -85,9 +73,6 @@ TEMPLATES_OF_STUBS: Final[Dialect[dict[str, SourceFile]]] = Dialect(
     "stub_templates", members=STUB_TEMPLATES, loads_into=dict
 )
 
-UPGRADERS: Final[Dialect[UpgraderTables]] = Dialect(
-    "upgraders", fields=("upgraders",), loads_into="opwright.model.upgraders:UpgraderTables"
-)
 
 _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     TAGS,
@@ -97,11 +82,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     SELECTION,
     NATIVE_AOT,
     SHIM_TABLES,
-    LIBRARY,
-    BACKEND,
-    LAZY,
-    UPGRADERS,
-    EXECUTORCH,
+    *guest_dialects(),
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here, and a package or a module.
@@ -111,6 +92,18 @@ DIALECTS: Final[list[Dialect[Any]]] = [*_BUILT_IN, DOCSTRINGS, TEMPLATES_OF_STUB
 def more_dialects(names: Collection[str]) -> list[Dialect[Any]]:
     """Dialects of these names and of every run that are not built in; a run loads them into `Job.more_inputs`."""
     return [dialect for dialect in chosen_dialects(names) if dialect not in _BUILT_IN]
+
+
+def dialect_named(name: str) -> Dialect[Any]:
+    """Dialect of a name. Raises KeyError if there is none, as in a copy of the compiler without its guests.
+
+    >>> dialect_named("library")
+    <dialect library>
+    """
+    for dialect in DIALECTS:
+        if dialect.name == name:
+            return dialect
+    raise KeyError(name)
 
 
 def dialect_of(file: SourceFile) -> Dialect[Any] | None:

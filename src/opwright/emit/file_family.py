@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.emit.registry import Check, Family
+from opwright.emit.family import Check, Family
 
 _Unit = TypeVar("_Unit")
 

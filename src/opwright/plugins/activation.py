@@ -14,7 +14,8 @@ from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.table import DIALECTS
 from opwright.emit.extensions import KernelConvention, KernelSelector, WrapperHook
-from opwright.emit.registry import FAMILIES, Family
+from opwright.emit.family import Family
+from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import load_plugin
 from opwright.plugins.lint import BackendLint, OperatorLint

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from opwright.dialects.dialect import BackendReader, Dialect
     from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
-    from opwright.emit.registry import Family
+    from opwright.emit.family import Family
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.source.code_pages import Code
 

@@ -11,14 +11,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
-from opwright.backends.dialect.entry_fields import ENTRY_FIELDS as BACKEND_ENTRY_FIELDS
-from opwright.backends.dialect.head_fields import HEAD_FIELDS
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.extra_keys import ExtraKey
-from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION
+from opwright.dialects.field import LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
 from opwright.emit.extensions import (
@@ -30,9 +28,9 @@ from opwright.emit.extensions import (
     WrapperHook,
     hook_problem,
 )
+from opwright.emit.family import Check, Family
 from opwright.emit.registrations import Registration
 from opwright.emit.registry import Check, Family
-from opwright.libraries.dialect.fields import LIBRARY_FIELDS
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.plugin import Plugin
@@ -429,10 +427,5 @@ def own_keys(where: str) -> frozenset[str]:
     >>> "structured" in own_keys("backend entry"), "structured" in own_keys("backend head")
     (True, False)
     """
-    fields = {
-        BACKEND_HEAD: HEAD_FIELDS,
-        BACKEND_ENTRY: BACKEND_ENTRY_FIELDS,
-        LIBRARY_ENTRY: (*ENTRY_FIELDS, *LIBRARY_FIELDS),
-        NATIVE_FUNCTION: ENTRY_FIELDS,
-    }
-    return frozenset([field.name for field in fields[where]])
+    entry_fields = ENTRY_FIELDS if where in (NATIVE_FUNCTION, LIBRARY_ENTRY) else ()
+    return frozenset([field.name for field in (*entry_fields, *guest_fields(where))])

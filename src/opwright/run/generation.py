@@ -8,9 +8,15 @@ from importlib import import_module
 from os.path import basename, dirname, isfile, join
 from typing import TYPE_CHECKING, Final
 
-from opwright import emit
+from opwright import run
 from opwright.dialects.table import DIALECTS
-from opwright.emit.registry import FAMILIES, dialects_of, emitters, families_with, serves_libraries
+from opwright.emit.registry import (
+    FAMILIES,
+    dialects_of,
+    emitters,
+    families_with,
+    serves_libraries,
+)
 from opwright.emit.registry import import_modules as import_family_modules
 from opwright.files.plan import Plan
 from opwright.files.staging import remove_old_staging
@@ -22,6 +28,7 @@ from opwright.files.template import (
     generated_comment,
     template_kind,
 )
+from opwright.guests import guest_template_packages
 from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.release.generator_digests import check_generator
@@ -70,9 +77,10 @@ _MADE_TEMPLATES: Final = {
 
 def own_template(name: str) -> str | None:
     """Path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
-    folder, slash, file = name.rpartition("/")
-    path = join(dirname(emit.__file__), folder, "templates", file)
-    return path if slash and isfile(path) else None
+    folder, _, file = name.rpartition("/")
+    package = guest_template_packages().get(folder)
+    path = join(dirname(dirname(run.__file__)), package or "", "templates", file)
+    return path if package and isfile(path) else None
 
 
 def made_template(name: str, job: Job) -> tuple[str, Slots | None]:

@@ -167,7 +167,8 @@ class IncrementalGeneration:
     def take_stamps(self, inputs: Inputs, more_files: Iterable[str]) -> None:
         """Take the stamps of the inputs, and of other files and folders that the run reads, before it reads them."""
         from opwright.dialects.table import member_names
-        from opwright.emit.registry import OWN_STUBS, dialects_of, family_inputs
+        from opwright.emit.family import OWN_STUBS
+        from opwright.emit.registry import dialects_of, family_inputs
 
         members = member_names(dialects_of(self.run.families))
         if OWN_STUBS in family_inputs(self.run.families):

@@ -5,31 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.selection.loader import check_selection, check_static_backends
 from opwright.dialects.table import (
-    BACKEND,
     DEPRECATED,
     DERIVATIVES,
     DIALECTS,
-    LAZY,
-    LIBRARY,
     NATIVE_AOT,
     NATIVE_FUNCTIONS,
     SHIM_TABLES,
     TAGS,
     dialect_help,
+    dialect_named,
     more_dialects,
 )
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Lazy
+from opwright.emit.family import OWN_STUBS, REGISTRATIONS
 from opwright.emit.registry import (
     FAMILIES,
-    OWN_STUBS,
-    REGISTRATIONS,
     checks_of,
     dialects_of,
     family_inputs,
@@ -61,6 +58,9 @@ if TYPE_CHECKING:
     from opwright.source.items import ChosenItems
 
 Loaded = TypeVar("Loaded")
+
+#: The dialect of the sections of backend files for lazy tensors.
+_LAZY: Final = "lazy"
 
 
 def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
@@ -146,9 +146,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
     dialects = dialects_of(request.families)
-    lazy_backends = _load_lazy(request, context) if LAZY.name in dialects else ()
+    lazy_backends = _load_lazy(request, context) if _LAZY in dialects else ()
     backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
-    if request.backends and LAZY.name not in dialects:
+    if request.backends and _LAZY not in dialects:
         backends = load_backends(request, context)
     own_libraries = tuple([library for backend in backends for library in backend.libraries])
     return Job(
@@ -220,7 +220,7 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
 
 def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...]:
     """Backends with lazy tensors of a request, with the header that declares their shape functions."""
-    backends = LAZY.load(request.backends, context)
+    backends: tuple[LazyBackend, ...] = dialect_named(_LAZY).load(request.backends, context)
     path = request.options.lazy.shape_header
     if path is None:
         return backends
@@ -236,7 +236,8 @@ def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBacke
         tags = TAGS.files(request.inputs)[0]
         catalog = load_libraries(context.operators, request.operator_files, tags, context.sink, context.rules)
         context = context._replace(catalog=catalog, functions=catalog.functions)
-    return BACKEND.load(request.backends, context)
+    backends: tuple[ExternalBackend, ...] = dialect_named("backend").load(request.backends, context)
+    return backends
 
 
 def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
@@ -267,7 +268,7 @@ def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[
         allowed_paths=request.allowed_paths,
     )
     context = run_plugins().with_their_keys(context)
-    return LIBRARY.load(request.libraries, context) if request.libraries else ()
+    return dialect_named("library").load(request.libraries, context) if request.libraries else ()
 
 
 def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
@@ -411,7 +412,7 @@ def _load_registration_text(request: Request, rules: Rules) -> UnitTemplate | No
 
 def launcher(request: Request) -> str:
     """Program that comments of registrations name."""
-    if LAZY.name in dialects_of(request.families):
+    if _LAZY in dialects_of(request.families):
         return request.options.lazy.program
     is_external = any(FAMILIES[name].serves_backends for name in request.families)
     return request.options.backend_program if is_external else LAUNCHER

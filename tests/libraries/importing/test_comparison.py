@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 import yaml
+
+from opwright.cli.main import main
 from opwright.migrate.importing.comparison import (
     Explanations,
     Registered,
@@ -15,8 +17,6 @@ from opwright.migrate.importing.comparison import (
     load_sides,
 )
 from opwright.migrate.importing.python_reader import read_python_sources
-
-from opwright.cli.main import main
 from opwright.source.text import SourceFile
 
 SOURCE = """\

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+
+from opwright.cli.main import main
 from opwright.migrate.importing.cpp_reader import read_cpp_sources
 from opwright.migrate.importing.python_reader import read_python_sources
 from opwright.migrate.importing.source_edits import EditedSources, edited_sources
-
-from opwright.cli.main import main
 from opwright.source.text import SourceFile
 
 

@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from opwright.migrate.importing.run import ImportRequest, write_import
 
 import opwright
 from opwright.cli.main import main
+from opwright.migrate.importing.run import ImportRequest, write_import
 from tests.compile.compiler import Compiler, compiler_program
 
 SOURCES = Path(__file__).parent / "drafted"

@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 import yaml
+
+from opwright.cli.main import main
 from opwright.migrate.importing.cpp_reader import read_cpp_sources
 from opwright.migrate.importing.drafts import draft_derivatives
 from opwright.migrate.importing.process import proven_outputs
-
-from opwright.cli.main import main
 from opwright.source.text import SourceFile
 
 HEADER = """

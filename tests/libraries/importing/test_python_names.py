@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from opwright.migrate.importing.python_reader import read_python_sources
 
 from opwright.cli.main import main
+from opwright.migrate.importing.python_reader import read_python_sources
 from opwright.source.text import SourceFile
 
 SOURCE = """

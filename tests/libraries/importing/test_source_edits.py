@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from opwright.migrate.importing.cpp_reader import read_cpp_sources
 
 from opwright.cli.main import main
+from opwright.migrate.importing.cpp_reader import read_cpp_sources
 from opwright.source.text import SourceFile
 
 #: In place of PyTorch's headers, which would take long: the edited sources are plain C++.

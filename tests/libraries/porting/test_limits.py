@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from opwright.migrate.porting import run
 from opwright.migrate.porting.compile_check import CompiledPort, CompileError
 from opwright.migrate.porting.run import PortRequest, compiled_port, port_sources
-
 from opwright.source import budget
 from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault

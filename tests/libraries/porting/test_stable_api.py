@@ -8,8 +8,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from opwright.migrate.porting.stable_api import FACTS, FUNCTIONS, HELPERS, MACROS, NAMES, StableFunction
 
+from opwright.migrate.porting.stable_api import FACTS, FUNCTIONS, HELPERS, MACROS, NAMES, StableFunction
 from opwright.release.fetch import open_wheel
 from opwright.release.version import parse_version
 from tests.compile.compiler import torch_folder

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from opwright.tools.files.file_kinds import expand_folders, kind_of, owners_of, tree_around
 
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, LIBRARY, NATIVE_AOT, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS
 from opwright.source.text import SourceFile
+from opwright.tools.files.file_kinds import expand_folders, kind_of, owners_of, tree_around
 
 
 @pytest.mark.parametrize(

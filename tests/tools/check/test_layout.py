@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opwright.tools.files.file_kinds import kind_of
-from opwright.tools.files.layout import canonical_text, check_layout
 
+from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY
+from opwright.dialects.table import DERIVATIVES
+from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.tools.files.file_kinds import kind_of
+from opwright.tools.files.layout import canonical_text, check_layout
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,9 +9,8 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from opwright.backends.dispatch.hand_registrations import registering_keys
-
 import opwright
+from opwright.backends.dispatch.hand_registrations import registering_keys
 from opwright.model.runtime_keys import runtime_keys
 
 _REGISTERED = re.compile(

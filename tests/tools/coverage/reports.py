@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from opwright.model.operator_records import CoverageReport, OperatorRecord
-
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.dialects.table import BACKEND
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import Fallback
+from opwright.model.operator_records import CoverageReport, OperatorRecord
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.operator_names.backends import NEEDED
 from opwright.release.rules import Rules

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from opwright.backends.dispatch.backward import BackwardFacts
-from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
-from opwright.model.operator_records import BackwardStatus, MetaSupport
 
 import opwright
+from opwright.backends.dispatch.backward import BackwardFacts
+from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.model.dispatch_key import key_named
+from opwright.model.operator_records import BackwardStatus, MetaSupport
 from opwright.release.operator_names.backends import RAISING_COMPOSITES
 from opwright.schema.function import SchemaKind
 from tests.tools.coverage.reports import installed_job, report_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from opwright.backends.dispatch.traps import check_backends
 
+from opwright.backends.dispatch.traps import check_backends
+from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import BACKEND

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from opwright.model.operator_records import OperatorStatus
 from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
+from opwright.model.operator_records import OperatorStatus
 from opwright.release.operator_names.backends import CALLED_BY_COMPOSITES
 from tests.tools.coverage.reports import record_of, report_of
 

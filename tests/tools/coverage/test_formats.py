@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-from opwright.model.operator_records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
 
 from opwright.cli.main import main
 from opwright.model.external_backend import Fallback
+from opwright.model.operator_records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

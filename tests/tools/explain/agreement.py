@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 from opwright.backends.dispatch.device_kernels import Serving, TableRow, dispatch_table
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
-
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import device_flags
 from opwright.model.runtime_keys import KeyKind, RuntimeKey, runtime_keys

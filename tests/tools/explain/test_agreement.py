@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.dialects.native_functions.resolution import overloads_named
 from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import open_inputs

@@ -7,8 +7,8 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
-from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 
+from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.cli.main import main
 from opwright.convention.python.bound import MODULES
 from opwright.dialects.native_functions.key_names import key_names

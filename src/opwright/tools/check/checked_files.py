@@ -7,18 +7,18 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import (
-    BACKEND,
     DEPRECATED,
     DERIVATIVES,
-    LIBRARY,
     NATIVE_AOT,
     NATIVE_FUNCTIONS,
     SELECTION,
     SHIM_TABLES,
     TAGS,
 )
+from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.overlay import with_texts
 from opwright.source.codes import UNKNOWN_DIALECT

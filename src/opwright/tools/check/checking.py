@@ -7,16 +7,31 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.dialects.native_functions.loader import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
-from opwright.dialects.table import BACKEND, DEPRECATED, DERIVATIVES, DIALECTS, LAZY, SHIM_TABLES, TAGS, yaml_names
+from opwright.dialects.table import (
+    DEPRECATED,
+    DERIVATIVES,
+    DIALECTS,
+    SHIM_TABLES,
+    TAGS,
+    yaml_names,
+)
 from opwright.emit.aten.c_shim import check_names
 from opwright.emit.autograd.variable_type import check_kernels
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.extensions import NO_EXTENSIONS
-from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, REGISTRATIONS, build_folders, checks_of, dialects_of
+from opwright.emit.family import REGISTRATIONS
+from opwright.emit.registry import (
+    DEFAULT_FAMILIES,
+    FAMILIES,
+    build_folders,
+    checks_of,
+    dialects_of,
+)
 from opwright.model.dispatch_key import device_flags
 from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.lazy_backend import LazyBackend

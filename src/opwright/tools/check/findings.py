@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from opwright.dialects.table import BACKEND, LIBRARY
+from opwright.backends.rows import BACKEND
+from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.records import NamedTuple

@@ -9,13 +9,15 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.native_functions.loader import load_catalog
-from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS, TAGS, dialect_of
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS, TAGS, dialect_of
 from opwright.files.plain_files import read_plain_file
 from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
+from opwright.libraries.rows import LIBRARY
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction

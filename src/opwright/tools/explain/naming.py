@@ -16,7 +16,8 @@ from opwright.dialects.native_functions.resolution import (
     resolve,
 )
 from opwright.emit.emitter import AnyEmitter, Job, OneFile, Sharded
-from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, Family, build_folders, emitters
+from opwright.emit.family import Family
+from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, build_folders, emitters
 from opwright.files.plan import file_specs, shard_path
 from opwright.model.native_function import NativeFunction
 from opwright.release.tree import rules_of

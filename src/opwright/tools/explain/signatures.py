@@ -17,6 +17,7 @@ from opwright.emit.aten.c_shim import shims_by_function
 from opwright.emit.emitter import Job
 from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of
+from opwright.libraries import stable_convention as stable
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.source.span import Span

@@ -6,7 +6,8 @@ from typing import Final
 
 from lsprotocol import types as lsp
 
-from opwright.dialects.table import LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.libraries.rows import LIBRARY
 from opwright.source.text import SourceFile
 from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import Explained

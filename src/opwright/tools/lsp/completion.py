@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.libraries.rows import LIBRARY
 from opwright.model.dispatch_key import KEYS
 from opwright.release.inputs import Inputs
 from opwright.schema.types import BASE_TYPES

@@ -9,8 +9,9 @@ from typing import Any, Final
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.native_functions.key_names import key_text
-from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
+from opwright.libraries.rows import LIBRARY
 from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs

@@ -10,7 +10,8 @@ from typing import Final
 from lsprotocol import types as lsp
 
 from opwright.convention import dispatcher
-from opwright.dialects.table import LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.libraries.rows import LIBRARY
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs

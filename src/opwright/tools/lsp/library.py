@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job

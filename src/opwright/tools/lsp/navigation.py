@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span

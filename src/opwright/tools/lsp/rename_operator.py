@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS, TAGS
+from opwright.backends.rows import BACKEND
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS, TAGS
+from opwright.libraries.rows import LIBRARY
 from opwright.source.diagnostic import Edit, Fault
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

@@ -11,8 +11,9 @@ from typing import Any, Final
 from lsprotocol import types as lsp
 from pygls.workspace import PositionCodec
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import BACKEND, DERIVATIVES
+from opwright.dialects.table import DERIVATIVES
 from opwright.model.dispatch_key import KEYS, LIBRARY_KEYS
 from opwright.schema.types import BASE_TYPES
 from opwright.source.records import NamedTuple

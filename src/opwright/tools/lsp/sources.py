@@ -12,8 +12,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.derivatives.formula_helpers import declared_helpers
-from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs
 from opwright.source.diagnostic import Diagnostic, Fault
 from opwright.source.project_file import files_below, folders_above

@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.table import BACKEND
 from opwright.emit.emitter import AnyEmitter, Options
 from opwright.emit.registry import build_folders, program_families
 from opwright.model.catalog import Catalog

@@ -10,7 +10,6 @@ from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
-from opwright.dialects.table import BACKEND
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.lazy_backend import (
     NON_NATIVE_PROPERTIES,

@@ -87,7 +87,7 @@ def fields_at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[FieldSchema]
 def field_order(dialect: Dialect[Any], path: tuple[str, ...], keys: Sequence[str]) -> Sequence[str]:
     """Fields of the mapping at a path that has some keys, in their order in the documentation.
 
-    >>> from opwright.dialects.table import LIBRARY
+    >>> from opwright.libraries.rows import LIBRARY
     >>> field_order(LIBRARY, ("operators",), ["operators", "if"])
     ['if', 'dispatch', 'tags', 'operators']
     """

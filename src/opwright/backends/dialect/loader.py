@@ -26,7 +26,7 @@ from opwright.backends.dialect.tolerated import has_operators
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.nearest_key import suggested_key
-from opwright.dialects.table import BACKEND, LIBRARY
+from opwright.dialects.table import BACKEND
 from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
 from opwright.model.external_backend import BackendEntry, BackendSection, EntryOptions, ExternalBackend, Fallback
 from opwright.model.hooks import Implementation
@@ -60,7 +60,7 @@ def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[
     if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
         return {}
     # Few files have any, and loading them needs many modules, which the dialect of library files has.
-    namespaced: dict[str, tuple[OperatorLibrary, ...]] = LIBRARY.module("backend_operators").load_own_operators(
+    namespaced: dict[str, tuple[OperatorLibrary, ...]] = BACKEND.module("own_operators").load_own_operators(
         heads, context
     )
     return namespaced

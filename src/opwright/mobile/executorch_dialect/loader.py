@@ -14,7 +14,7 @@ from opwright.dialects.native_functions.entry_builder import EntryBuilder, Entry
 from opwright.dialects.native_functions.group_rules import check_names, without_repetitions
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.scope import LoadScope
-from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS, TAGS, dialect_help
+from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
 from opwright.mobile.executorch_dialect.fields import ENTRY_FIELDS
 from opwright.mobile.executorch_dialect.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels

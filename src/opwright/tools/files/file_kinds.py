@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import (
-    BACKEND,
-    LIBRARY,
     NATIVE_AOT,
     NATIVE_FUNCTIONS,
     SHIM_TABLES,
     TAGS,
     dialect_of,
 )
+from opwright.libraries.rows import LIBRARY
 from opwright.source.diagnostic import Fault
 from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile

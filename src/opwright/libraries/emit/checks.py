@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.convention import dispatcher, stable
+from opwright.convention import dispatcher
 from opwright.convention.dispatcher import returned_arguments
 from opwright.convention.shared_types import NoCppType
 from opwright.dialects.names import CPP_WORDS

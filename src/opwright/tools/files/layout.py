@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY
 from opwright.source.codes import NOT_LAID_OUT
@@ -23,7 +24,7 @@ _SCHEMAS: Final = ("func", "name")
 def canonical_text(file: SourceFile, dialect: Dialect[Any]) -> str:
     """Text of a file of a dialect in its canonical layout.
 
-    >>> from opwright.dialects.table import LIBRARY
+    >>> from opwright.libraries.rows import LIBRARY
     >>> from opwright.source.text import SourceFile
     >>> text = "operators:\\n  - dispatch: {CPU: f}\\n    func: f(Tensor x) -> Tensor\\nnamespace: acme\\n"
     >>> print(canonical_text(SourceFile("acme.yaml", text), LIBRARY), end="")

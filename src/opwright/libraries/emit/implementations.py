@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from opwright.convention import dispatcher, stable
+from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose, qualified_name
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call

@@ -1,0 +1,87 @@
+"""What backends outside of PyTorch add to the compiler: their files, and the code around their kernels."""
+
+from __future__ import annotations
+
+from opwright.dialects.dialect import Dialect
+from opwright.emit.family import PYTORCH_FILES, REGISTRATIONS, Check, Family
+
+# Programs read the rows before they know whether there is anything to do: no import for types.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from opwright.model.external_backend import ExternalBackend
+    from opwright.model.lazy_backend import LazyBackend
+
+BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect(
+    "backend", package="opwright.backends.dialect", fields=("backend",), loads_into=tuple
+)
+#: The sections of a backend file for lazy tensors.
+LAZY: Final[Dialect[tuple[LazyBackend, ...]]] = Dialect(
+    "lazy", package="opwright.backends.dialect.lazy", loads_into=tuple
+)
+
+#: Kinds of files, in the order in which a run loads them.
+DIALECTS: Final = (
+    BACKEND,
+    LAZY,
+)
+
+#: Families of files.
+FAMILIES: Final = (
+    Family(
+        "backend",
+        "the code around the kernels of external backends",
+        emitters=(
+            "opwright.backends.emit.headers",
+            "opwright.backends.emit.registrations",
+            "opwright.backends.emit.dispatch_functions",
+        ),
+        folders={"backend": ""},
+        inputs=(REGISTRATIONS,),
+        imports=("opwright.backends.dialect.loader",),
+        serves_backends=True,
+        # Those of the operators that a backend file has of its own.
+        also_generates=("library",),
+        by_default=False,
+        checks=(
+            Check("opwright.backends.emit.checks:check_wrappers"),
+            Check("opwright.backends.dispatch.traps:check_backends", when_tolerant=False),
+            Check("opwright.backends.emit.checks:check_inherited_kernels", when_tolerant=False),
+        ),
+        programs={"gen_backend_stubs": None},
+    ),
+    Family(
+        "lazy",
+        "the code of lazy tensors of external backends",
+        emitters=("opwright.backends.lazy.files",),
+        folders={"lazy": "torch/csrc/lazy/generated"},
+        inputs=(REGISTRATIONS,),
+        dialects=("lazy",),
+        imports=("opwright.backends.dialect.lazy",),
+        checks=(
+            Check("opwright.backends.emit.checks:check_wrappers"),
+            Check("opwright.backends.lazy.checks:check_lazy"),
+        ),
+        serves_backends=True,
+        by_default=False,
+        programs={"gen_lazy_tensor": None},
+        rule=PYTORCH_FILES,
+    ),
+)
+
+#: The fields of the places where plug-ins may add keys: a module, and the name of a tuple there.
+FIELDS: Final = {
+    "backend head": "opwright.backends.dialect.head_fields:HEAD_FIELDS",
+    "backend entry": "opwright.backends.dialect.entry_fields:ENTRY_FIELDS",
+}
+
+#: The package below `opwright` whose folder `templates` has the templates of a folder of names: all are PyTorch's.
+TEMPLATE_PACKAGES: Final[dict[str, str]] = {}
+
+#: Templates that are made from PyTorch's: name -> that one, and the module whose `template_slots` fill it, if any does.
+MADE_TEMPLATES: Final = {
+    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.emit.registrations"),
+    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.lazy.files"),
+    **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
+}

@@ -1,0 +1,143 @@
+"""Family of files: what a user can ask for by name, with all that programs need to know about it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+# Programs read the table before they know whether there is anything to do: no import for types.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+    from typing import Final, TypeAlias
+
+    from opwright.emit.emitter import EmitterSource, Job
+    from opwright.source.diagnostic import Diagnostics
+
+    CheckFunction: TypeAlias = Callable[[Job, Diagnostics], None]
+
+#: The template of what `Register{Key}.cpp` has of each unit.
+REGISTRATIONS: Final = "templates/RegisterDispatchDefinitions.ini"
+
+#: The stubs that PyTorch brings itself, by their paths in its package.
+OWN_STUBS: Final = "torch/*.pyi"
+
+
+#: The behaviour of the releases whose own files Opwright makes.
+PYTORCH_FILES: Final = "pytorch_files"
+
+
+def family_module(name: str) -> ModuleType:
+    """Module that a row of a family names: below `opwright.emit` if the name begins with a dot."""
+    return import_module(name, "opwright.emit")
+
+
+class Check:
+    """A check of a whole job, which reports what keeps the emitters of a family from making their files.
+
+    `function` is a function that takes the job and a sink, or the name of one as `module:name`. With
+    `when_tolerant` false, runs that let pass what PyTorch's generator lets pass leave it out. A `deferred`
+    check needs the deferred dialects of its family, and is made when these are loaded.
+    """
+
+    __slots__ = ("deferred", "function", "when_tolerant")
+
+    def __init__(self, function: str | CheckFunction, *, when_tolerant: bool = True, deferred: bool = False) -> None:
+        self.function: Final = function
+        self.when_tolerant: Final = when_tolerant
+        self.deferred: Final = deferred
+
+    def load(self) -> CheckFunction:
+        """Function itself."""
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        check: CheckFunction = getattr(family_module(module), name)
+        return check
+
+
+class Family:
+    """A family of files: what a user can ask for by name.
+
+    `emitters` are the modules that make the files, or functions from a job to emitters, and `imports` those that
+    loading and checking for them need; a name that begins with a dot is below `opwright.emit`. `dialects` are those
+    that it loads besides the dialects of every run; few of its emitters need the `deferred_dialects`, so a process
+    which makes other files need not load them. `inputs` are those that it reads besides files of dialects and its
+    templates. `folders` are the output folders it writes to, with the place of each below the folder of a build.
+    `also_generates` are made too when a user asks for this family. A run without a choice makes those that are
+    `by_default`. Where one `selects_as_aten`, a selection may name operators as if all were in the namespace
+    `aten`. One that `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators
+    unless another family `serves_backends`. One with a `job_loader`, named as `module:name`, makes files for the
+    operators that files of the user name, and for no others; the function loads its job from a request, rules and a
+    sink. Where one `has_local_units`, each unit of its emitters holds functions of one operation alone, and file
+    slots have of all operators only what each operation adds to them, such as an `#include`, so that a run after an
+    edit need not load the other operations. `programs` has the programs besides `opwright generate` that make it,
+    each with what its flag calls the family; None where the program always makes it. `rule` is the behaviour of
+    releases for which Opwright makes the family; without one it does so for all. `plugin` is the plug-in that adds
+    the family; empty for Opwright's own.
+    """
+
+    __slots__ = (
+        "also_generates",
+        "by_default",
+        "checks",
+        "deferred_dialects",
+        "dialects",
+        "emitters",
+        "folders",
+        "has_local_units",
+        "help",
+        "imports",
+        "inputs",
+        "job_loader",
+        "name",
+        "plugin",
+        "programs",
+        "rule",
+        "selects_as_aten",
+        "serves_backends",
+        "serves_libraries",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        *,
+        emitters: Sequence[str | EmitterSource],
+        folders: Mapping[str, str],
+        imports: tuple[str, ...] = (),
+        inputs: tuple[str, ...] = (),
+        dialects: tuple[str, ...] = (),
+        deferred_dialects: tuple[str, ...] = (),
+        checks: tuple[Check, ...] = (),
+        also_generates: tuple[str, ...] = (),
+        by_default: bool = True,
+        selects_as_aten: bool = False,
+        serves_libraries: bool = False,
+        serves_backends: bool = False,
+        job_loader: str = "",
+        has_local_units: bool = False,
+        programs: Mapping[str, str | None] | None = None,
+        rule: str = "",
+        plugin: str = "",
+    ) -> None:
+        self.name: Final = name
+        self.help: Final = help
+        self.emitters: Final = emitters
+        self.folders: Final = folders
+        self.imports: Final = imports
+        self.inputs: Final = inputs
+        self.dialects: Final = dialects
+        self.deferred_dialects: Final = deferred_dialects
+        self.checks: Final = checks
+        self.also_generates: Final = also_generates
+        self.by_default: Final = by_default
+        self.selects_as_aten: Final = selects_as_aten
+        self.serves_libraries: Final = serves_libraries
+        self.serves_backends: Final = serves_backends
+        self.job_loader: Final = job_loader
+        self.has_local_units: Final = has_local_units
+        self.programs: Final[Mapping[str, str | None]] = programs or {}
+        self.rule: Final = rule
+        self.plugin: Final = plugin
