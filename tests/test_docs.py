@@ -10,6 +10,7 @@ import pytest
 
 from opwright.dialects import dialect
 from opwright.emit import registry
+from opwright.emit.family import Family
 from opwright.model import dispatch_key
 from opwright.release import version
 from opwright.schema import base_types
@@ -95,7 +96,7 @@ def test_rows_of_recipes_are_valid() -> None:
     names = {**vars(dispatch_key), **vars(registry), **vars(dialect), **vars(version), **vars(base_types)}
     types = [type(eval(row, names)) for row in rows if row[0].isupper()]
     assert types == [
-        dispatch_key.DispatchKey, registry.Family, dialect.Dialect, version.Release, base_types.BaseTypeRow,
+        dispatch_key.DispatchKey, Family, dialect.Dialect, version.Release, base_types.BaseTypeRow,
     ]  # fmt: skip
 
 
