@@ -74,4 +74,4 @@ def guest_template_packages() -> dict[str, str]:
 
 def guest_made_templates() -> dict[str, tuple[str, str]]:
     """Templates of guests that are made from PyTorch's: that one, and the module whose `template_slots` fill it."""
-    return {name: made for rows in guest_rows() for name, made in rows.MADE_TEMPLATES.items()}
+    return {name: template for rows in guest_rows() for name, template in rows.MADE_TEMPLATES.items()}

@@ -202,7 +202,7 @@ def test_lists_follow_every_edit(tmp_path: Path) -> None:
     (source / "library.yaml").write_text(LIBRARY)
     (source / "derivatives.yaml").write_text("[]\n")
     (source / "backend.yaml").write_text(BACKEND)
-    template = package / "emit/library/templates/stable_kernels.h"
+    template = package / "libraries/emit/templates/stable_kernels.h"
     template.write_text(template.read_text() + "// of another Opwright\n")
     follow(set())
     assert any("of another Opwright" in path.read_text() for path in (build / "library").rglob("*.h"))

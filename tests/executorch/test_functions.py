@@ -16,7 +16,7 @@ from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, Exec
 from opwright.schema import parse_schema
 from tests.emit.emitting import job_of, slots_of
 
-FOLDER = Path(opwright.__file__).parent / "emit" / "executorch" / "templates"
+FOLDER = Path(opwright.__file__).parent / "mobile" / "executorch" / "templates"
 
 ENTRIES = """
 - func: twice(Tensor self, int n=1) -> Tensor

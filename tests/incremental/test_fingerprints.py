@@ -24,7 +24,10 @@ from tests.emit.emitting import job_of
 from tests.emit.libraries import library_catalog
 
 #: The packages whose records units can hold, and modules of others.
-RECORD_PACKAGES = ("model", "schema", "cpp", "convention", "emit", "release.rules", "source.span", "source.nodes")
+RECORD_PACKAGES = (
+    *("model", "schema", "cpp", "convention", "emit", "release.rules", "source.span", "source.nodes"),
+    *("libraries.emit", "backends.emit", "backends.lazy", "mobile.executorch", "mobile.static_runtime"),
+)
 
 
 def record_classes() -> list[type]:

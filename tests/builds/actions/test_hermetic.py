@@ -62,7 +62,7 @@ def test_executorch(tmp_path: Path, reference_inputs: Path, templates: tuple[str
     (source / "functions.yaml").write_text(
         "- op: add.out\n  kernels:\n    - arg_meta: null\n      kernel_name: mine::add_out\n"
     )
-    own = Path(opwright_package.__file__).parent / "emit" / "executorch" / "templates"
+    own = Path(opwright_package.__file__).parent / "mobile" / "executorch" / "templates"
     shutil.copytree(own, source / "own", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     words = ("--executorch", "functions.yaml", "--source-path", str(reference_inputs), *templates)
     check_actions(tmp_path, source, *words)

@@ -93,7 +93,7 @@ def test_ninja(source: Path, plain: dict[str, bytes], reference_inputs: Path) ->
     replace_once(yaml, "Raises brightness values", "Raises all brightness values")
     assert "cp " in run(source, "ninja", "-v")
     assert "no work to do" in run(source, "ninja", "-v")
-    replace_once(own / "emit/library/templates/kernels.h", "#pragma once", "#pragma once // of another Opwright")
+    replace_once(own / "libraries/emit/templates/kernels.h", "#pragma once", "#pragma once // of another Opwright")
     assert run(source, "ninja", "-v").count(" generate ") == 2
     assert "of another Opwright" in (source / "gen/include/acme/kernels.h").read_text()
     assert "no work to do" in run(source, "ninja", "-v")
