@@ -89,6 +89,28 @@ def test_control_characters_are_visible(monkeypatch: pytest.MonkeyPatch) -> None
     assert pipe.getvalue() == CONTROLS
 
 
+def test_inputs_bring_no_colours_and_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command prints of inputs, or of their names, has neither colours nor links of theirs on a terminal."""
+    monkeypatch.chdir(tmp_path)
+    hidden = "\x1b[8m hidden \x1b]8;;http://example.org/\x1b\\link\x1b]8;;\x1b\\"
+    Path("csrc").mkdir()
+    Path("csrc/a.cpp").write_text(
+        f"#include <torch/extension.h>\nat::Tensor f(at::Tensor a) {{ return at::abs(a); }} // {hidden}\n"
+    )
+    Path("acme.yaml").write_text("namespace: acme\noperators:\n- func: f(Tensor a) -> Tensor\n")
+    out = "out\x1b[8m"
+    for command in (
+        ["port", "csrc", "--diff"],
+        ["generate", "--library", "acme.yaml", "--out", out, "--list-outputs"],
+        ["generate", "--library", "acme.yaml", "--out", out, "--dry-run"],
+    ):
+        terminal = Terminal()
+        monkeypatch.setattr("sys.stdout", terminal)
+        assert main(command) == 0
+        assert "[8m" in terminal.getvalue()
+        assert "\x1b" not in terminal.getvalue()
+
+
 def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A source whose name erases lines is shown with its name, by commands that list places of sources."""
     monkeypatch.chdir(tmp_path)

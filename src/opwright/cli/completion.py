@@ -18,7 +18,7 @@ from typing import Final
 from opwright.cli import console
 from opwright.cli.arguments import Parser
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.terminal import print_rendered
+from opwright.source.terminal import print_document
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 #: Where the first clause of a help text ends.
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         from argcomplete.shell_integration import shellcode
     except ImportError:
         return console.report_missing("argcomplete", "completion", "argcomplete")
-    print_rendered(shellcode(["opwright"], shell=arguments.shell) + "\n")
+    print_document(shellcode(["opwright"], shell=arguments.shell) + "\n")
     return console.SUCCESS
 
 

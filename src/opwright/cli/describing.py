@@ -16,7 +16,7 @@ from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard, Request
 from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.terminal import print_rendered
+from opwright.source.terminal import print_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,7 +119,7 @@ def describe(
     else:
         named = {target or "": _text(arguments.describe, description)}
     if target is None:
-        print_rendered("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
+        print_document("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
     else:
         with Writer() as writer:
             for path, text in named.items():

@@ -24,7 +24,7 @@ from opwright.files.user_files import finish_killed_runs
 from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
-from opwright.source.terminal import print_rendered, say
+from opwright.source.terminal import print_document, say
 from opwright.source.text import SourceFile
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import dumped_files, parse_dump, render_dump
@@ -124,7 +124,7 @@ def _write_files(arguments: argparse.Namespace) -> int:
         say(f"opwright dump: error: choose a file with `--file`, or a folder with `--out`: {names}\n")
         return console.USAGE
     if arguments.out is None:
-        print_rendered(files[0].yaml)
+        print_document(files[0].yaml)
         return console.SUCCESS
     contents = {os.path.join(arguments.out, os.path.basename(dumped.path)): dumped.yaml.encode() for dumped in files}
     write_user_files(contents, force=arguments.force)

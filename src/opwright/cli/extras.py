@@ -18,7 +18,7 @@ from opwright.files.writer import Writer
 from opwright.incremental.identity import RunIdentity, dependencies, input_files
 from opwright.source.codes import OUTPUT_DIFFERS, UNWRITABLE_PATH
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.terminal import print_rendered, slow, tell
+from opwright.source.terminal import print_document, slow, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> N
                     f"CMake cannot depend on `{ascii(path)[1:-1]}`: it reads `/` for `\\`",
                     help="rename the file or its folder",
                 )
-        print_rendered(cmake_list("opwright_outputs", targets) + "\n")
-        print_rendered(cmake_list("opwright_inputs", inputs) + "\n")
+        print_document(cmake_list("opwright_outputs", targets) + "\n")
+        print_document(cmake_list("opwright_inputs", inputs) + "\n")
     else:
-        print_rendered("".join([f"{target}\n" for target in targets]))
+        print_document("".join([f"{target}\n" for target in targets]))
 
 
 def list_or_check(

@@ -17,7 +17,7 @@ import os
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.source.lazy import lazy_pattern
-from opwright.source.terminal import print_rendered, tell
+from opwright.source.terminal import print_document, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     request = PortRequest(tuple(arguments.sources), arguments.out, arguments.header, arguments.target, pytorch)
     ported = port_sources(request)
     if arguments.diff:
-        print_rendered(ported.difference())
+        print_document(ported.difference())
     elif not arguments.check:
         write_port(ported, force=arguments.force)
     translated = sum([len(file.done) for file in ported.files])

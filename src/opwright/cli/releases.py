@@ -24,7 +24,7 @@ from opwright.release.version import NEWEST, OLDEST, Version, check_supported, p
 from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.snippet import readable
-from opwright.source.terminal import print_rendered, tell
+from opwright.source.terminal import print_document, tell
 
 _WIDTH = 100
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the list, or the rules of the releases that are named."""
     if arguments.stable_headers is not None:
-        print_rendered(f"{stable_headers(arguments.stable_headers)}\n")
+        print_document(f"{stable_headers(arguments.stable_headers)}\n")
         return console.SUCCESS
     chosen = [check_supported(text, sink) for text in arguments.releases]
     if len(chosen) > 2:

@@ -25,7 +25,7 @@ from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.dialects.table import DIALECTS
 from opwright.plugins.active import ACTIVE
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import print_rendered
+from opwright.source.terminal import print_document
 
 #: A document, mostly by the command that writes it -> the module with its schema.
 DOCUMENTS: Final = {
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the schema."""
     del sink
-    print_rendered(schema_text(arguments.dialect))
+    print_document(schema_text(arguments.dialect))
     return console.SUCCESS
 
 

@@ -18,7 +18,7 @@ from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NOT_KEPT
-from opwright.source.terminal import print_rendered, say, visible
+from opwright.source.terminal import print_document, say, visible
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -103,7 +103,7 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
     manifest = current_manifest(_run(arguments), arguments.color)
     if manifest is None:
         return False
-    print_rendered(str(manifest.facts["printed"]))
+    print_document(str(manifest.facts["printed"]))
     return True
 
 
@@ -181,7 +181,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
         printed = visible(f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n")
         outputs[arguments.out] = write_selection(outcome.selection)
         incremental.write_texts(outputs, sink, {"printed": printed})
-    print_rendered(printed)
+    print_document(printed)
 
 
 def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Diagnostics) -> None:
@@ -201,4 +201,4 @@ def _explain(arguments: argparse.Namespace, outcome: SelectionOutcome, sink: Dia
             help = did_you_mean(name, outcome.selection.operators)
             sink.error(NOT_KEPT, f"`{name}` is not kept", help=help)
     text = render_json(outcome.report, selectors) if arguments.format == "json" else "".join(texts)
-    print_rendered(text)
+    print_document(text)

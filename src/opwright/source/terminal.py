@@ -83,8 +83,13 @@ def slow(text: str) -> Iterator[None]:
 
 
 def print_rendered(text: str) -> None:
-    """Print a report or a document, which programs may read, to standard output."""
+    """Print a report, which has made visible what it quotes, to standard output."""
     sys.stdout.write(_for_stream(text, sys.stdout))
+
+
+def print_document(text: str) -> None:
+    """Print a document with text of inputs to standard output. A terminal gets no colour or link that they have."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def say_rendered(text: str) -> None:

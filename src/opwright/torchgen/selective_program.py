@@ -9,7 +9,7 @@ from opwright.files.small_outputs import write_outputs
 from opwright.mobile.selective.files import Files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
-from opwright.source.terminal import print_rendered, say_rendered
+from opwright.source.terminal import print_document, say
 
 
 class Result(NamedTuple):
@@ -28,9 +28,9 @@ def run_program(work: Callable[[Files], Result]) -> int:
         sink.raise_if_errors()
         write_outputs(result.outputs)
         if result.standard_error:
-            say_rendered(result.standard_error)
+            say(result.standard_error)
         if result.standard_output:
-            print_rendered(result.standard_output)
+            print_document(result.standard_output)
         return console.SUCCESS
 
     return console.run(run)
