@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz conditions cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -80,6 +80,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make fuzz-index           # reads 10,000 package indexes with damaged answers; COUNT=1000 reads fewer
 #:   make hostile              # text of other languages in every field, which never becomes code; COUNT=5000
 #:   make written-schemas      # schemas as people write them, as PyTorch's dispatcher takes them; COUNT=10000
+#:   make conditions           # 100,000 calls beside Python's arithmetic of their conditions; COUNT=1000 SEED=2
 #:   make shapes               # compiles the code of every shape of library entry; COUNT=100 compiles fewer, SEED=1 others
 #:   make asan                 # calls with changed arguments under AddressSanitizer; COUNT=10000 TRACED=1000 UNCHECKED=500
 #:   make kills                # kills generations, and disturbs `check --fix`; COUNT=500 sets how many of each
@@ -428,6 +429,13 @@ asan: $(REFERENCE)
 # an entry can say, or of the COUNT rows with most of them; SEED makes other rows.
 shapes: $(REFERENCE)
 	$(VENV)/bin/python -m tests.shapes --processes $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+# COUNT calls of random conditions and computed sizes, natively and with the stable interface, eagerly and in traces, each
+# compared with what Python's own arithmetic says; OPERATORS of them are compiled into one file.
+conditions: COUNT ?= 100000
+conditions: $(REFERENCE)
+	$(VENV)/bin/python -m tests.conditions --count $(COUNT) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(filter command line,$(origin OPERATORS)),--operators $(OPERATORS))
 
 # COUNT package indexes with damaged answers, read by the client: the full 10,000, or fewer.
 fuzz-index: COUNT ?= 10000

@@ -163,12 +163,12 @@ def _functional(name: str, schema: FunctionSchema, outputs: DeclaredOutputs) -> 
     shape_parameters = ", ".join([binding.definition for binding in wanted])
     passed = ", ".join(translate(given, wanted))
     results = ", ".join([f"kernel.results[{index}]" for index in range(len(outputs))])
-    made = ", ".join([allocation(output, meta=True) for output in outputs])
+    made = ", ".join([allocation(output, "f", meta=True) for output in outputs])
     type = "at::Tensor" if len(outputs) == 1 else f"std::tuple<{', '.join(['at::Tensor'] * len(outputs))}>"
     return f"""
 struct {name}_kernel : Results {{
   void meta({shape_parameters}) {{
-    {shape_function(outputs)}
+    {shape_function(outputs, "f")}
   }}
 }};
 {type} {name}_cpu({_parameters(schema, symint=False)}) {{
@@ -186,13 +186,13 @@ def _out(name: str, schema: FunctionSchema, outputs: DeclaredOutputs) -> str:
     out, more = outputs[0], "at::Tensor & out"
     return f"""
 at::Tensor & {name}_out_cpu({_parameters(schema, symint=True, more=more)}) {{
-  {out_resize(out, "out")}
-  {inplace_check(out).replace("self", "out", 1)}
+  {out_resize(out, "out", "f")}
+  {inplace_check(out, "f").replace("self", "out", 1)}
   return out;
 }}
 at::Tensor & {name}_out_meta({_parameters(schema, symint=True, more=more)}) {{
-  {out_resize(out, "out", meta=True)}
-  {inplace_check(out, meta=True).replace("self", "out", 1)}
+  {out_resize(out, "out", "f", meta=True)}
+  {inplace_check(out, "f", meta=True).replace("self", "out", 1)}
   return out;
 }}
 """

@@ -12,6 +12,9 @@ from typing import Final, TypeAlias
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
+#: The least integer of 64 bits.
+LEAST_INTEGER: Final = str(-(1 << 63))
+
 
 class ValueKind(enum.Enum):
     """What an expression gives; the value is its name in messages.

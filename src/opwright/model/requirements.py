@@ -21,7 +21,7 @@ class Requirement(NamedTuple):
 
     It is checked where the optional arguments `given` are not None. With `each`, the name of a list of tensors, it is
     checked for each item, whose names in expressions `item_name` and `index_name` give. `written` is a condition as its
-    author wrote it.
+    author wrote it. `subject` is what errors say that cannot be computed.
     """
 
     condition: OutputExpression
@@ -29,11 +29,13 @@ class Requirement(NamedTuple):
     given: tuple[OutputExpression, ...] = ()
     each: str = ""
     written: str = ""
+    subject: str = ""
 
     def arguments(self) -> frozenset[str]:
         """Names of the arguments that the condition and the message read."""
         expressions = [self.condition, *self.given, *[part for part in self.message if not isinstance(part, str)]]
-        return frozenset([self.each]).union(*map(argument_names, expressions)) - {""}
+        names = frozenset([self.each]).union(*map(argument_names, expressions))
+        return frozenset([name for name in names if name and " " not in name])
 
 
 def argument_names(expression: OutputExpression) -> frozenset[str]:
@@ -43,13 +45,13 @@ def argument_names(expression: OutputExpression) -> frozenset[str]:
 
 
 def item_name(tensors: str) -> str:
-    """Name of an item of a list of tensors in conditions about each of them."""
-    return f"opwright_{tensors}_item"
+    """Name of an item of a list of tensors in conditions about each of them. No argument has such a name."""
+    return f"opwright {tensors} item"
 
 
 def index_name(tensors: str) -> str:
     """Name of the index of that item."""
-    return f"opwright_{tensors}_index"
+    return f"opwright {tensors} index"
 
 
 class DimKind(enum.Enum):

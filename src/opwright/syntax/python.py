@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import keyword
 from typing import Final
@@ -42,10 +43,21 @@ def _character_text(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def variable_name(name: str) -> str:
-    """Name of a variable, for a name that may be a keyword.
+#: Names that generated code reads besides its own variables. Many tensors are called `input`, which it never calls.
+_TAKEN: Final = frozenset((*keyword.kwlist, *dir(builtins))) - {"input"}
 
-    >>> variable_name("self"), variable_name("from")
-    ('self', 'from_')
+
+def variable_name(name: str) -> str:
+    """Name of the variable of an argument, which hides nothing that generated code names.
+
+    A name that the code itself gives to a variable has blanks, as no argument has.
+
+    >>> [variable_name(name) for name in ("self", "from", "len", "len_", "_torch")]
+    ['self', 'from_', 'len_', 'len__', '_torch_']
+    >>> variable_name("opwright tensors item")
+    'opwright_tensors_item'
     """
-    return f"{name}_" if keyword.iskeyword(name) else name
+    if " " in name:
+        return name.replace(" ", "_")
+    is_taken = name.rstrip("_") in _TAKEN or name.startswith(("_", "opwright_"))
+    return f"{name}_" if is_taken else name

@@ -38,6 +38,11 @@ _NAMED: Final = re.compile(r"(\*?)(#?)([A-Za-z]\w*)")
 #: A size and a number that is added to it.
 _OFFSET: Final = re.compile(r"[A-Za-z]\w*([+-])(\d+)")
 
+#: The most items of a pattern, and the most tensors that share a size which none of them determines: each of these is
+#: compared with each.
+_MOST_ITEMS: Final = 64
+_MOST_USERS: Final = 32
+
 #: The items whose sizes have names.
 _NAMED_KINDS: Final = (DimKind.named, DimKind.pack)
 
@@ -138,10 +143,25 @@ class DimsLoader:
             self._add_names(tensor)
         for tensor in self.tensors.values():
             self.tensors[tensor.name] = self._resolved(tensor)
+        self._check_users()
         for key_name, (_, pattern) in written.items():
             result = self.result_name(key_name)
             if result is not None:
                 self._load_result(result, pattern)
+
+    def _check_users(self) -> None:
+        """Report sizes that no tensor determines and too many share."""
+        users: dict[str, int] = {}
+        for tensor in self.tensors.values():
+            named = {item.text: place for place, item in enumerate(tensor.dims.items) if item.kind in _NAMED_KINDS}
+            for name, place in named.items():
+                if name in self.optional or (name in self.sizes and is_broadcast(self.sizes[name])):
+                    users[name] = users.get(name, 0) + 1
+                    if users[name] == _MOST_USERS + 1:
+                        scalar, start, end = tensor.span(place)
+                        message = f"more than {_MOST_USERS} tensors share `{name}`, and no tensor determines it"
+                        help = f"write `{name}` at a tensor that every call has"
+                        self._sink.error(codes.DIMS_PATTERN, message, scalar.span_of(start, end), help=help)
 
     def _add_tensor(self, name: str, argument: OutputExpression, node: Scalar) -> None:
         try:
@@ -188,7 +208,8 @@ class DimsLoader:
         if is_definer and tensor.each:
             length = expression_of(OutputOperation.length, ValueKind.integer, self._arguments[tensor.name])
             condition = expression_of(OutputOperation.greater, ValueKind.boolean, length, literal(0))
-            self.checks.append(Requirement(condition, (f"`{tensor.name}` is empty, and has to have a tensor",)))
+            message = f"`{tensor.name}` is empty, and has to have a tensor"
+            self.checks.append(Requirement(condition, (message,), subject=f"`{tensor.name}`"))
 
     def _resolved(self, tensor: PatternedTensor) -> PatternedTensor:
         """The tensor with the expressions of its sizes."""
@@ -286,11 +307,11 @@ class DimsLoader:
         self.result_sizes[name] = sizes
 
     def _check_result_size(self, name: str, place: int, text: str, size: OutputExpression) -> None:
-        if not _is_never_negative(size):
+        if not is_always_a_size(size, frozenset(self.sizes.values())):
             condition = expression_of(OutputOperation.greater_equal, ValueKind.boolean, size, literal(0))
             result = "the result" if len(self._results) == 1 else f"`{name}`"
             message = (f"dimension {place} of {result} has size ", size, f", and has to have size 0 or more (`{text}`)")
-            self.result_checks.append(Requirement(condition, message))
+            self.result_checks.append(Requirement(condition, message, subject=f"dimension {place} of {result}"))
 
     def agrees(self, entry: Mapping, results: tuple[Result, ...], builder: EntryBuilder) -> bool:
         """Whether the field `outputs` gives results the sizes that their patterns give. Reports the first that differs.
@@ -351,19 +372,52 @@ def _has_expressions(dims: TensorDims) -> bool:
     return any(item.kind is DimKind.size for item in dims.items)
 
 
+def is_broadcast(size: OutputExpression) -> bool:
+    """Whether tensors have to broadcast for a size to exist."""
+    return size.operation is OutputOperation.broadcast
+
+
+def is_always_a_size(size: OutputExpression, named: frozenset[OutputExpression] = frozenset()) -> bool:
+    """Whether a size can be computed and is 0 or more, whatever the arguments are; `named` are sizes with names.
+
+    Sums and products may have more than 64 bits: a tensor without elements can have any sizes.
+
+    >>> number = argument_of("n", ValueKind.integer)
+    >>> def largest(*sizes: OutputExpression) -> OutputExpression:
+    ...     return expression_of(OutputOperation.maximum, ValueKind.integer, *sizes)
+    >>> is_always_a_size(number), is_always_a_size(largest(number, literal(0)))
+    (False, True)
+    """
+    return _is_total(size, named) and _is_never_negative(size)
+
+
+def _is_total(size: OutputExpression, named: frozenset[OutputExpression]) -> bool:
+    """Whether a size can be computed, whatever the arguments are."""
+    if size in named or size.operation in _READ:
+        return True
+    if size.operation in _DIVISIONS:
+        divisor = size.operands[1]
+        # A negative literal is a negation.
+        if divisor is None or divisor.operation is not OutputOperation.literal:
+            return False
+    elif size.operation not in _CHOICES:
+        return False
+    return all(operand is not None and _is_total(operand, named) for operand in size.operands)
+
+
 def _is_never_negative(size: OutputExpression) -> bool:
-    """Whether a size is known to be 0 or more, whatever the arguments are."""
     parts = [operand is not None and _is_never_negative(operand) for operand in size.operands]
     if size.operation is OutputOperation.maximum:
         return any(parts)
     return size.operation in _NEVER_NEGATIVE or (size.operation in _NEVER_NEGATIVE_OF_SUCH and all(parts))
 
 
+_DIVISIONS: Final = (OutputOperation.floor_divide, OutputOperation.modulo)
+_CHOICES: Final = (OutputOperation.maximum, OutputOperation.minimum)
 _NEVER_NEGATIVE: Final = (OutputOperation.literal, OutputOperation.size, OutputOperation.dim, OutputOperation.length)
-_NEVER_NEGATIVE_OF_SUCH: Final = (
-    OutputOperation.add, OutputOperation.multiply, OutputOperation.floor_divide, OutputOperation.modulo,
-    OutputOperation.minimum,
-)  # fmt: skip
+_NEVER_NEGATIVE_OF_SUCH: Final = (*_DIVISIONS, OutputOperation.minimum)
+#: What is read of arguments.
+_READ: Final = (OutputOperation.literal, OutputOperation.dim, OutputOperation.length, OutputOperation.argument)
 
 
 def argument_of(name: str, kind: ValueKind) -> OutputExpression:
@@ -404,6 +458,9 @@ def _parse_dims(node: Scalar) -> tuple[TensorDims, tuple[tuple[int, int], ...]]:
     items: list[DimItem] = []
     spans: list[tuple[int, int]] = []
     for match in _ITEM.finditer(node.value):
+        if len(items) == _MOST_ITEMS:
+            message = f"a pattern has at most {_MOST_ITEMS} items"
+            raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(*match.span()))
         item = _parse_item(match[0], node, match.start())
         if item.kind in (DimKind.pack, DimKind.rest) and any(
             other.kind in (DimKind.pack, DimKind.rest) for other in items

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from typing import Final
 
 from opwright.libraries.dialect.expressions import (
     ACCEPTED_KINDS,
+    DEEPEST,
     FUNCTIONS,
     LIKE,
     MEMBERS,
@@ -15,7 +17,14 @@ from opwright.libraries.dialect.expressions import (
     FunctionParameter,
     ParsedExpression,
 )
-from opwright.model.declared_outputs import DTYPES, OutputExpression, OutputOperation, ValueKind, ValueType
+from opwright.model.declared_outputs import (
+    DTYPES,
+    LEAST_INTEGER,
+    OutputExpression,
+    OutputOperation,
+    ValueKind,
+    ValueType,
+)
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source import codes
@@ -161,9 +170,12 @@ class ExpressionChecker(NamedTuple):
             return expression_of(OutputOperation.literal, ValueKind.boolean, text="true" if value else "false")
         if isinstance(value, int):
             if value >= 1 << 63:
-                raise self.fault(codes.OUTPUT_TYPE, node, f"`{text}` has more than 64 bits")
+                raise self.fault(codes.OUTPUT_TYPE, node, f"`{_shortened(text)}` has more than 64 bits")
             return expression_of(OutputOperation.literal, ValueKind.integer, text=str(value))
         if isinstance(value, float):
+            if math.isinf(value):
+                message = f"`{_shortened(text)}` is greater than every finite number of type float"
+                raise self.fault(codes.OUTPUT_TYPE, node, message, "compare with a finite number")
             return expression_of(OutputOperation.literal, ValueKind.number, text=repr(value))
         if value is None:
             return OutputExpression(OutputOperation.literal, ValueType(ValueKind.none, True), text="None")
@@ -210,7 +222,11 @@ class ExpressionChecker(NamedTuple):
             return expression_of(OutputOperation.negation, ValueKind.boolean, operand)
         if not isinstance(node.op, ast.USub):
             raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language")
-        operand = self._check_one_of(node.operand, (*_INTEGERS, ValueKind.number))
+        value = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        if type(value) is int and value == -int(LEAST_INTEGER):
+            operand = expression_of(OutputOperation.literal, ValueKind.integer, text=LEAST_INTEGER.removeprefix("-"))
+        else:
+            operand = self._check_one_of(node.operand, (*_INTEGERS, ValueKind.number))
         return expression_of(OutputOperation.negate, operand.kind, operand)
 
     def _comparison(self, node: ast.Compare) -> OutputExpression:
@@ -267,6 +283,8 @@ class ExpressionChecker(NamedTuple):
                 checker = checker._knowing(operands[-1], outcome=False)
                 operands.append(checker.check_kind(value, ValueKind.boolean))
             return expression_of(OutputOperation.either, ValueKind.boolean, *operands)
+        if len(node.values) > DEEPEST:
+            raise self.fault(codes.OUTPUT_SYNTAX, node, "the expression nests too deeply")
         operands += [self.check(value) for value in node.values[1:]]
         for value, operand in zip(node.values[:-1], operands, strict=False):
             if not operand.type.is_optional:
@@ -429,6 +447,11 @@ class ExpressionChecker(NamedTuple):
 
 _DEVICES: Final = frozenset(("cpu", "cuda", "meta", "mps", "xpu"))
 _ITEM_HELP: Final = "put a single size in brackets to join it to a list"
+
+
+def _shortened(text: str) -> str:
+    """The text of a literal, of which messages show the first digits."""
+    return text if len(text) <= 40 else f"{text[:36]}..."
 
 
 def _type_help(text: str, kind: ValueKind, wanted: tuple[ValueKind, ...]) -> str:

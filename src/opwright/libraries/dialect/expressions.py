@@ -20,7 +20,7 @@ from opwright.source.text import SourceFile
 
 #: The most characters of an expression, and how deep its parts may nest.
 _LONGEST: Final = 1_000
-_DEEPEST: Final = 40
+DEEPEST: Final = 40
 
 _FORBIDDEN: Final = re.compile(r"[^\w\s.,()\[\]+\-*/%<>=!:]", re.ASCII)
 _BRACKET: Final = re.compile(r"[()\[\]]")
@@ -141,15 +141,19 @@ def normal_expression(text: str) -> str:
         numbers.append(number[0])
         return f"number_{len(numbers) - 1}_"
 
+    if len(text) > _LONGEST:
+        return text
     try:
         # Some Pythons parse what nests too deeply for their printer.
-        printed = ast.unparse(ast.parse(_NUMBER.sub(named, text.strip()), mode="eval"))
+        tree = ast.parse(_NUMBER.sub(named, text.strip()), mode="eval")
+        if _is_deep(tree.body):
+            return text
+        return re.sub(r"\bnumber_(\d+)_\b", lambda name: numbers[int(name[1])], ast.unparse(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    return re.sub(r"\bnumber_(\d+)_\b", lambda name: numbers[int(name[1])], printed)
 
 
-_NUMBER: Final = re.compile(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER: Final = re.compile(r"(?<![\w.])(?:0[xXoObB]\w+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?[\d_]+)?)")
 
 
 def _check_characters(source: ExpressionText, *, allows_braces: bool) -> None:
@@ -187,7 +191,7 @@ def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseExcept
 
 def _is_deep(tree: ast.expr) -> bool:
     level: list[ast.AST] = [tree]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return False

@@ -6,7 +6,6 @@ Each becomes conditions with messages, which are expressions over the arguments 
 from __future__ import annotations
 
 import re
-from itertools import combinations
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
@@ -17,6 +16,7 @@ from opwright.libraries.dialect.dims import (
     RETURN,
     DimsLoader,
     PatternedTensor,
+    is_broadcast,
     literal,
     margins,
     part_of,
@@ -89,6 +89,9 @@ class RequirementsLoader:
         self._checks.extend(self.dims.checks)
         for tensor in self.dims.tensors.values():
             self._check_rank(tensor)
+        # What ranks make known may be what other sizes are computed from, such as a divisor.
+        conditions = self._load_requires(entry.get(REQUIRES))
+        self._checks.extend([requirement for requirement, is_late in conditions if not is_late])
         dtypes = self._mapping(entry, DTYPES_FIELD)
         self._load_dtypes(dtypes)
         for tensor in self.dims.tensors.values():
@@ -96,7 +99,7 @@ class RequirementsLoader:
         self._check_optional_sizes()
         self._check_devices()
         copied = self._load_layouts(self._mapping(entry, LAYOUT))
-        self._load_requires(entry.get(REQUIRES))
+        self._checks.extend([requirement for requirement, is_late in conditions if is_late])
         self._checks.extend(self.dims.result_checks)
         patterns = tuple([(tensor.name, tensor.dims) for tensor in self.dims.tensors.values()])
         results = tuple([self.dims.result_patterns.get(name) for name in self._results])
@@ -156,10 +159,17 @@ class RequirementsLoader:
     # Conditions
 
     def _require(
-        self, tensor: PatternedTensor, condition: OutputExpression, *message: str | OutputExpression, also: str = ""
+        self,
+        tensor: PatternedTensor,
+        condition: OutputExpression,
+        *message: str | OutputExpression,
+        also: str = "",
+        part: str = "",
     ) -> None:
+        """Add a condition about a tensor, or about a part of it."""
         given = tensor.given + (self.dims.tensors[also].given if also and also != tensor.name else ())
-        self._checks.append(Requirement(condition, message, given, tensor.each))
+        subject = f"{part}{' of ' if part else ''}`{tensor.name}`"
+        self._checks.append(Requirement(condition, message, given, tensor.each, subject=subject))
 
     def _check_rank(self, tensor: PatternedTensor) -> None:
         count = len(tensor.dims.items)
@@ -199,7 +209,7 @@ class RequirementsLoader:
             is_one = expression_of(OutputOperation.equal, ValueKind.boolean, size, literal(1))
             condition = expression_of(OutputOperation.either, ValueKind.boolean, is_one, condition)
         message = (f"dimension {place} of ", *tensor.shown, " has size ", size, ", and has to have size ", wanted)
-        self._require(tensor, condition, *message, f"{also}{reason}")
+        self._require(tensor, condition, *message, f"{also}{reason}", part=f"dimension {place}")
 
     def _check_pack(self, tensor: PatternedTensor, item: DimItem) -> None:
         owner = self.dims.owners.get(item.text)
@@ -238,7 +248,8 @@ class RequirementsLoader:
         pack = next(item.text for item in other.dims.items if item.kind is DimKind.pack)
         message = ("the sizes `*", pack, "` of ", *tensor.shown, " are ", own, f", and have to {verb} ")
         wanted = part_of(other_value, other.dims)
-        self._require(tensor, condition, *message, wanted, f" (those of `{other.name}`)", also=other.name)
+        reason = f" (those of `{other.name}`)"
+        self._require(tensor, condition, *message, wanted, reason, also=other.name, part=f"the sizes `*{pack}`")
 
     def _check_optional_sizes(self) -> None:
         """Sizes that only optional tensors have: those that are given agree."""
@@ -249,17 +260,27 @@ class RequirementsLoader:
                 for place, item in zip(tensor.dims.places(), tensor.dims.items, strict=True)
                 if item.text == name and item.kind in (DimKind.named, DimKind.pack)
             ]
-            for (first, first_place, item), (second, place, _) in combinations(users, 2):
-                if item.kind is DimKind.pack:
-                    own = part_of(second.value, second.dims)
-                    self._check_parts(second, first, OutputOperation.same_sizes, own, "be")
-                    continue
-                wanted = expression_of(OutputOperation.size, ValueKind.size, first.value, literal(first_place))
-                size = expression_of(OutputOperation.size, ValueKind.size, second.value, literal(place))
-                condition = expression_of(OutputOperation.equal, ValueKind.boolean, size, wanted)
-                message = (f"dimension {place} of ", *second.shown, " has size ", size, ", and has to have size ")
-                reason = f" (`{name}` of `{first.name}`)"
-                self._require(second, condition, *message, wanted, reason, also=first.name)
+            firsts: dict[str, tuple[PatternedTensor, int]] = {}
+            for tensor, place, item in users:
+                # One place of each tensor is compared with those of others, and with its own other places.
+                own = firsts.get(tensor.name)
+                for first, first_place in [own] if own is not None else [*firsts.values()]:
+                    if item.kind is DimKind.pack:
+                        sizes = part_of(tensor.value, tensor.dims)
+                        self._check_parts(tensor, first, OutputOperation.same_sizes, sizes, "be")
+                    else:
+                        self._check_places((tensor, place), (first, first_place), name)
+                firsts.setdefault(tensor.name, (tensor, place))
+
+    def _check_places(self, user: tuple[PatternedTensor, int], first: tuple[PatternedTensor, int], name: str) -> None:
+        """Two dimensions of optional tensors have the same size."""
+        (tensor, place), (other, other_place) = user, first
+        wanted = expression_of(OutputOperation.size, ValueKind.size, other.value, literal(other_place))
+        size = expression_of(OutputOperation.size, ValueKind.size, tensor.value, literal(place))
+        condition = expression_of(OutputOperation.equal, ValueKind.boolean, size, wanted)
+        message = (f"dimension {place} of ", *tensor.shown, " has size ", size, ", and has to have size ")
+        reason = f" (`{name}` of `{other.name}`)"
+        self._require(tensor, condition, *message, wanted, reason, also=other.name, part=f"dimension {place}")
 
     def _check_devices(self) -> None:
         """All tensors are on the device of the first one; one without dimensions may be on the CPU."""
@@ -283,7 +304,7 @@ class RequirementsLoader:
                 condition = expression_of(OutputOperation.either, ValueKind.boolean, condition, is_on_cpu)
                 also = " or the CPU"
             message = (" is on ", device, ", and has to be on ", wanted, f"{also} (the device of {name})")
-            self._require(tensor, condition, *tensor.shown, *message)
+            self._require(tensor, condition, *tensor.shown, *message, part="the device")
 
     # Dtypes
 
@@ -321,7 +342,8 @@ class RequirementsLoader:
             condition = expression_of(OutputOperation.equal, ValueKind.boolean, dtype, wanted)
             message = (*tensor.shown, " has dtype ", dtype, ", and has to have dtype ", wanted)
             reason = f" (that of `{scalars[0][0]}`)"
-            self._checks.append(Requirement(condition, (*message, reason), given, tensor.each))
+            subject = f"the dtype of `{tensor.name}`"
+            self._checks.append(Requirement(condition, (*message, reason), given, tensor.each, subject=subject))
             return
         names = [self._dtype_name(word, scalar, start) for word, scalar, start in scalars]
         condition = expression_of(OutputOperation.dtype_in, ValueKind.boolean, dtype, text=" ".join(names))
@@ -376,7 +398,7 @@ class RequirementsLoader:
                 tensor = self._tensor(key)
                 condition = expression_of(OutputOperation.has_layout, ValueKind.boolean, tensor.value, text=layout)
                 message = (*tensor.shown, f" is not {LAYOUT_WORDS[layout]}, and has to be")
-                refusal = Requirement(condition, message, tensor.given, tensor.each)
+                refusal = Requirement(condition, message, tensor.given, tensor.each, subject=f"`{tensor.name}`")
                 if word.endswith(_REFUSED):
                     self._checks.append(refusal)
                 else:
@@ -418,9 +440,11 @@ class RequirementsLoader:
 
     # Conditions of the author's
 
-    def _load_requires(self, node: Node | None) -> None:
+    def _load_requires(self, node: Node | None) -> list[tuple[Requirement, bool]]:
+        """The conditions, each with whether it reads sizes that are not known before other checks."""
+        conditions: list[tuple[Requirement, bool]] = []
         if node is None:
-            return
+            return conditions
         items = node.items if isinstance(node, Sequence) else [node]
         for item in items:
             pairs: list[tuple[Node, str]] = []
@@ -435,11 +459,12 @@ class RequirementsLoader:
                 pairs.append((item, ""))
             for condition, message in pairs:
                 try:
-                    self._load_condition(condition, message)
+                    conditions.append(self._condition(condition, message))
                 except Fault as fault:
                     self._sink.add(fault.diagnostic)
+        return conditions
 
-    def _load_condition(self, node: Node, message: str) -> None:
+    def _condition(self, node: Node, message: str) -> tuple[Requirement, bool]:
         if not isinstance(node, Scalar) or not node.value:
             raise Fault.at(codes.WRONG_SHAPE, f"a condition is an expression, not {node.description}", node.span)
         parsed = parse_expression(ExpressionText.of_scalar(node))
@@ -459,7 +484,10 @@ class RequirementsLoader:
         shown = [(name, value) for name, value in shown if value.kind in _SHOWN and not value.type.is_optional]
         for number, (name, value) in enumerate(shown):
             text += [f"{' and' if number else ', and'} `{name}` is ", value]
-        self._checks.append(Requirement(condition, tuple(text), tuple(dict.fromkeys(given)), written=written))
+        given = tuple(dict.fromkeys(given))
+        # Sizes to which tensors broadcast are known after the check that they do.
+        is_late = any(name in self.dims.sizes and is_broadcast(self.dims.sizes[name]) for name in names)
+        return Requirement(condition, tuple(text), given, written=written, subject=f"`{written}`"), is_late
 
 
 _SHOWN: Final = (ValueKind.integer, ValueKind.size, ValueKind.number, ValueKind.sizes, ValueKind.integers)

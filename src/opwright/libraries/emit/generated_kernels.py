@@ -11,7 +11,7 @@ from opwright.emit.emitter import FragmentContext
 from opwright.libraries.emit.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section
-from opwright.libraries.emit.requirements import check_call, has_checks
+from opwright.libraries.emit.requirements import check_call, has_checks, operator_name
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind
@@ -20,21 +20,21 @@ from opwright.schema.function import FunctionSchema, SchemaKind
 def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
     """Kernel of an overload that calls the operator `writing`. Raises Untranslatable."""
     written = [argument for argument in writing.arguments.all if argument.is_write]
-    outputs = function.declared_outputs
+    outputs, name = function.declared_outputs, operator_name(function)
     signature = dispatcher.signature(function)
     values = [Expression(binding.name, binding.role, binding.type) for binding in signature.bindings]
     if function.kind is SchemaKind.functional:
         preparations = [
-            f"at::Tensor {argument.name} = {allocation(output)};"
+            f"at::Tensor {argument.name} = {allocation(output, name)};"
             for argument, output in zip(written, outputs, strict=True)
         ]
         targets = [argument.name for argument in written]
     elif function.kind is SchemaKind.out:
         targets = [argument.name for argument in function.arguments.out]
-        preparations = [out_resize(output, name) for name, output in zip(targets, outputs, strict=True)]
+        preparations = [out_resize(output, target, name) for target, output in zip(targets, outputs, strict=True)]
     else:
         targets = ["self"]
-        preparations = [inplace_check(output) for output in outputs]
+        preparations = [inplace_check(output, name) for output in outputs]
     wanted = dispatcher.arguments(writing, style=function.style)
     passed = dict(zip([argument.name for argument in written], targets, strict=True))
     arguments = [

@@ -5,16 +5,10 @@ from __future__ import annotations
 from opwright.convention import dispatcher, structured
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
-from opwright.libraries.emit.declared_outputs import (
-    OUTPUTS_HEADER,
-    allocation,
-    inplace_check,
-    out_resize,
-    shape_function,
-)
+from opwright.libraries.emit.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section, structured_groups
-from opwright.libraries.emit.requirements import check_call, has_checks
+from opwright.libraries.emit.requirements import check_call, has_checks, operator_name
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -76,21 +70,22 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 def _shape_function(group: NativeFunctionsGroup) -> str:
     """Definition of the method `meta`."""
     parameters = ", ".join([binding.definition for binding in structured.meta_arguments(group)])
-    body = shape_function(group.out.declared_outputs)
+    body = shape_function(group.out.declared_outputs, operator_name(group.out))
     return f"void structured_{structured.meta_name(group)}::meta({parameters}) {{\n{_indent(body)}\n}}"
 
 
 def _kernel(function: NativeFunction) -> str:
     """A dispatcher function that makes new results as meta tensors, and checks arguments that take results."""
-    outputs = function.declared_outputs
+    outputs, operator = function.declared_outputs, operator_name(function)
     lines = [overlap_check(function)] if checks_overlap(function) else []
     lines += [check_call(function, META)] if has_checks(function) else []
     if function.kind is SchemaKind.inplace and outputs:
-        lines.append(inplace_check(outputs[0], meta=True))
+        lines.append(inplace_check(outputs[0], operator, meta=True))
     elif function.kind is SchemaKind.out:
         outs = function.arguments.out
-        lines += [out_resize(output, argument.name, meta=True) for output, argument in zip(outputs, outs, strict=True)]
-    results = (allocation(output, meta=True) for output in outputs)
+        pairs = zip(outputs, outs, strict=True)
+        lines += [out_resize(output, argument.name, operator, meta=True) for output, argument in pairs]
+    results = (allocation(output, operator, meta=True) for output in outputs)
     names = dispatcher.returned_arguments(function.schema)
     arguments = {argument.name: argument for argument in function.arguments.all}
     values = [next(results) if name is None else _argument_value(arguments[name]) for name in names]

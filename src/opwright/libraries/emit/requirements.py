@@ -5,18 +5,25 @@ The text is the same for both C++ interfaces and for sizes that are symbols: `Si
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
-from opwright.libraries.emit.declared_outputs import ExpressionPrinter, inplace_check, out_resize
+from opwright.libraries.emit.declared_outputs import (
+    ExpressionPrinter,
+    bound_variable,
+    inplace_check,
+    integer_sides,
+    out_resize,
+    output_subject,
+)
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.model.declared_outputs import (
     DeclaredOutput,
     OutputExpression,
     OutputOperation,
-    ValueKind,
     depends_on_values,
 )
 from opwright.model.dispatch_key import META, DispatchKey
@@ -29,20 +36,22 @@ from opwright.syntax.cpp import string_literal
 REQUIREMENTS_HEADER: Final = "opwright/requirements.h"
 STABLE_REQUIREMENTS_HEADER: Final = "opwright/stable_requirements.h"
 
-_PRINTER: Final = ExpressionPrinter(
-    "Sizes", "typename Sizes::Number", integers="Sizes", dtypes="Sizes::Dtype", types="typename Sizes::"
-)
+#: Names in the function that checks, and types of C++ that its text names.
+_TAKEN: Final = re.compile(r"(?:Sizes|Type\d+|int64_t|bool|opwright_\w*)_*")
 
-#: Comparisons of sizes that a trace can expect: the function, and whether it gets the right side first.
-_EXPECTED: Final = {
-    OutputOperation.equal: ("expect_equal", False),
-    OutputOperation.unequal: ("expect_unequal", False),
-    OutputOperation.less: ("expect_less", False),
-    OutputOperation.less_equal: ("expect_less_equal", False),
-    OutputOperation.greater: ("expect_less", True),
-    OutputOperation.greater_equal: ("expect_less_equal", True),
-}
-_SIZES: Final = (ValueKind.size, ValueKind.integer)
+
+def check_variable(name: str) -> str:
+    """The parameter for an argument of the function that checks, which hides nothing that the function names.
+
+    >>> check_variable("scale"), check_variable("Sizes"), check_variable("Sizes_"), check_variable("opwright x item")
+    ('scale', 'Sizes_', 'Sizes__', 'opwright_x_item')
+    """
+    return f"{name}_" if _TAKEN.fullmatch(name) else bound_variable(name)
+
+
+_PRINTER: Final = ExpressionPrinter(
+    "Sizes", "typename Sizes::Number", dtypes="Sizes::Dtype", types="typename Sizes::", variable=check_variable
+)
 
 
 def has_checks(function: NativeFunction) -> bool:
@@ -86,7 +95,10 @@ def written_checks(function: NativeFunction) -> list[str]:
         return []
     is_inplace = function.kind is SchemaKind.inplace
     return [
-        inplace_check(output) if is_inplace else out_resize(output, name) for name, output in written_outputs(function)
+        inplace_check(output, operator_name(function))
+        if is_inplace
+        else out_resize(output, name, operator_name(function))
+        for name, output in written_outputs(function)
     ]
 
 
@@ -95,11 +107,12 @@ def stable_written_checks(function: NativeFunction) -> list[str]:
     if function.requirements is None or any(key.is_composite for key in function.kernels):
         return []
     check = "check_inplace" if function.kind is SchemaKind.inplace else "resize_out"
-    return [
-        f"::opwright::{check}({name}, {_PRINTER.sizes(output.size)}, {_PRINTER.text(output.dtype)}, "
-        f"{_PRINTER.text(output.device)});"
-        for name, output in written_outputs(function)
-    ]
+    statements = []
+    for name, output in written_outputs(function):
+        printer = _PRINTER.about(output_subject(output, operator_name(function)))
+        wanted = f"{printer.sizes(output.size)}, {printer.text(output.dtype)}, {printer.text(output.device)}"
+        statements.append(f"::opwright::{check}({check_variable(name)}, {wanted});")
+    return statements
 
 
 def operator_name(function: NativeFunction) -> str:
@@ -124,7 +137,7 @@ def check_function(function: NativeFunction, *, written: Sequence[str] = ()) -> 
     assert requirements is not None
     names = _checked_arguments(function, are_written=bool(written))
     types = "".join([f", class Type{index}" for index in range(len(names))])
-    parameters = ", ".join([f"const Type{index}& {name}" for index, name in enumerate(names)])
+    parameters = ", ".join([f"const Type{index}& {check_variable(name)}" for index, name in enumerate(names)])
     lines = [f"  {_statement(operator_name(function), requirement)}" for requirement in requirements.checks]
     head = f"template <class Sizes{types}>\nstatic inline void {function.name.unambiguous}({parameters}) {{"
     return "\n".join([head, *lines, *[f"  {statement}" for statement in written], "}"])
@@ -140,7 +153,7 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
     with_sizes = dict(function.requirements.dims)
 
     def value(name: str, kind: str) -> str:
-        if kind == "Scalar":
+        if kind in ("Scalar", "Scalar?"):
             return f"::opwright::number({name})"
         if name in with_sizes and not is_symbolic:
             return f"::opwright::facts({name})"
@@ -198,30 +211,28 @@ def message_parts(operator: str, requirement: Requirement) -> list[str | OutputE
 
 
 def _statement(operator: str, requirement: Requirement) -> str:
+    printer = _PRINTER.about(f"{operator}: {requirement.subject}")
     parts = [
-        string_literal(part) if isinstance(part, str) else f"::opwright::shown({_PRINTER.text(part)})"
+        string_literal(part) if isinstance(part, str) else f"::opwright::shown({printer.text(part)})"
         for part in message_parts(operator, requirement)
     ]
-    text = f"OPWRIGHT_REQUIRE(({condition_text(requirement.condition)}), {', '.join(parts)});"
+    text = f"OPWRIGHT_REQUIRE(({condition_text(requirement.condition, printer)}), {', '.join(parts)});"
     if requirement.each:
-        item, index = item_name(requirement.each), index_name(requirement.each)
-        tensors = requirement.each
+        item, index = map(check_variable, (item_name(requirement.each), index_name(requirement.each)))
+        tensors = check_variable(requirement.each)
         text = (
             f"for (int64_t {index} = 0; {index} < ::opwright::length({tensors}); ++{index}) {{ "
             f"const auto& {item} = ::opwright::tensor_at({tensors}, {index}); {text} }}"
         )
     if requirement.given:
-        given = " && ".join([f"::opwright::has({_PRINTER.text(argument)})" for argument in requirement.given])
+        given = " && ".join([f"::opwright::has({printer.text(argument)})" for argument in requirement.given])
         text = f"if ({given}) {{ {text} }}"
     return text
 
 
-def condition_text(condition: OutputExpression) -> str:
+def condition_text(condition: OutputExpression, printer: ExpressionPrinter = _PRINTER) -> str:
     """A condition in C++. Comparisons of sizes by themselves are what a trace expects."""
-    expected = _EXPECTED.get(condition.operation)
-    left, right = condition.operands[:2] if len(condition.operands) == 2 else (None, None)
-    if expected is None or left is None or right is None or {left.kind, right.kind} - set(_SIZES):
-        return _PRINTER.text(condition)
-    function, is_swapped = expected
-    sides = [_PRINTER.text(side) for side in ((right, left) if is_swapped else (left, right))]
-    return f"Sizes::{function}({', '.join(sides)})"
+    if integer_sides(condition) is None:
+        return printer.text(condition)
+    # What computes the sides may stand around the comparison.
+    return printer.expecting().text(condition)

@@ -33,13 +33,20 @@ def functions_with_rules(library: OperatorLibrary) -> tuple[NativeFunction, ...]
 
 
 def mapped_loops(function: NativeFunction) -> LoopDims | None:
-    """Dimensions of which an operator that only computes tensors from tensors computes each element alone."""
+    """Dimensions of which an operator that only computes tensors from tensors computes each element alone.
+
+    It takes no list of tensors.
+    """
+    return None if any(map(_is_list, function.schema.arguments.all)) else _computed_loops(function)
+
+
+def _computed_loops(function: NativeFunction) -> LoopDims | None:
     requirements, schema = function.requirements, function.schema
     if requirements is None or function.is_synthesized or function.has_composite_implicit:
         return None
     if schema.kind is not SchemaKind.functional or any(result.type is not TENSOR for result in schema.returns):
         return None
-    if any(argument.annotation is not None or _is_list(argument) for argument in schema.arguments.all):
+    if any(argument.annotation is not None for argument in schema.arguments.all):
         return None
     return requirements.loops()
 
@@ -55,7 +62,7 @@ def batched_loops(function: NativeFunction) -> LoopDims | None:
         return None
     if any(argument.type.is_tensor_like and argument not in arguments.positional for argument in arguments.all):
         return None
-    loops = mapped_loops(function)
+    loops = _computed_loops(function)
     # A sum would add what belongs to different elements of the batch.
     return None if loops is None or None in loops.results else loops
 
@@ -93,12 +100,23 @@ def _add_rule(name, operator, arguments, results):
     For each argument, it is known how many dimensions are before and after those, and whether they may be broadcast.
     """
 
-    def run_each(info, dims, values, others):
-        def item(value, dim, index):
-            return value if dim is None else value.select(dim, index)
+    def leaves(value, dim, place):
+        """The tensors of an argument, or of its list, each with its dimension of the batch. Numbers have none."""
+        if not isinstance(value, (list, tuple)):
+            return [(value, dim, place)]
+        dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
+        return [(item, of_item, place) for item, of_item in zip(value, dims)]
+
+    def mapped(function, value, dim, place):
+        results = [function(*leaf) for leaf in leaves(value, dim, place)]
+        return results if isinstance(value, (list, tuple)) else results[0]
+
+    def run_each(info, given, others):
+        def item(index):
+            return lambda value, dim, place: value if dim is None else value.select(dim, index)
 
         rows = [
-            operator(*[item(value, dim, index) for value, dim in zip(values, dims)], **others)
+            operator(*[mapped(item(index), *argument) for argument in given], **others)
             for index in range(info.batch_size)
         ]
         if isinstance(rows[0], tuple):
@@ -106,27 +124,31 @@ def _add_rule(name, operator, arguments, results):
         return _torch.stack(rows), 0
 
     def rule(info, dims, *values, **others):
-        places = arguments[: len(values)]
-        if any(dim is not None and place is None for dim, place in zip(dims, places)):
-            return run_each(info, dims, values, others)
+        given = list(zip(values, dims, arguments))
+        tensors = [leaf for argument in given for leaf in leaves(*argument)]
+        if any(dim is not None and place is None for _, dim, place in tensors):
+            return run_each(info, given, others)
         counts = [
             value.dim() - (dim is not None) - place[0] - place[1]
-            for value, dim, place in zip(values, dims, places)
+            for value, dim, place in tensors
             if place is not None and value is not None
         ]
-        batched = []
-        for value, dim, place in zip(values, dims, places):
-            if place is not None and value is not None:
-                before, after, broadcasts = place
-                if dim is not None:
-                    value = value.movedim(dim, before)
-                    for _ in range(max(counts) - (value.dim() - 1 - before - after)):
-                        value = value.unsqueeze(before + 1)
-                elif not broadcasts:
-                    value = value.unsqueeze(before)
-                    value = value.expand(*value.shape[:before], info.batch_size, *value.shape[before + 1 :])
-            batched.append(value)
-        return operator(*batched, **others), results if len(results) > 1 else results[0]
+
+        def batched(value, dim, place):
+            if place is None or value is None:
+                return value
+            before, after, broadcasts = place
+            if dim is not None:
+                value = value.movedim(dim, before)
+                for _ in range(max(counts) - (value.dim() - 1 - before - after)):
+                    value = value.unsqueeze(before + 1)
+            elif not broadcasts:
+                value = value.unsqueeze(before)
+                value = value.expand(*value.shape[:before], info.batch_size, *value.shape[before + 1 :])
+            return value
+
+        passed = [mapped(batched, *argument) for argument in given]
+        return operator(*passed, **others), results if len(results) > 1 else results[0]
 
     _torch.library.register_vmap(name, rule, lib=_library)
 '''

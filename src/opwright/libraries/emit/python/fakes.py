@@ -10,7 +10,7 @@ from opwright.convention.dispatcher import returned_arguments, returns_arguments
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.output_text import HELPERS, KIND, allocation, check_statements, written_check
 from opwright.libraries.emit.python.registrations import functions_emitter, parameters_of
-from opwright.libraries.emit.requirements import outputs_of_written
+from opwright.libraries.emit.requirements import operator_name, outputs_of_written
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OperatorLibrary
@@ -37,6 +37,9 @@ _OPENING = '''\
 # pyright: basic
 # ruff: noqa
 
+import functools as _functools
+import operator as _operator
+
 import torch as _torch
 import torch._prims_common as _common
 from torch._prims_common.wrappers import _maybe_resize_out
@@ -59,6 +62,16 @@ def fake_function(function: NativeFunction, name: str) -> str:
     return f"def {name}({parameters}):\n{''.join(lines)}    return {_results(function)}\n"
 
 
+def check_function(function: NativeFunction, name: str) -> str:
+    """Function that only checks a call, of an operator without declared outputs; empty if nothing is checked."""
+    statements = check_statements(function)
+    if not statements:
+        return ""
+    parameters, lines = parameters_of(function)
+    lines += [f"    {statement}\n" for statement in statements]
+    return f"def {name}({parameters}):\n{''.join(lines)}"
+
+
 def _judge(function: NativeFunction) -> NativeFunction:
     """The overload that refuses calls: an out overload that copies leaves it to the functional one."""
     group = function.group
@@ -71,7 +84,7 @@ def _judge(function: NativeFunction) -> NativeFunction:
 def _results(function: NativeFunction) -> str:
     outputs = iter(function.library_fields.outputs)
     results = [
-        variable_name(name) if name is not None else allocation(next(outputs))
+        variable_name(name) if name is not None else allocation(next(outputs), operator_name(function))
         for name in returned_arguments(function.schema)
     ]
     if not results:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from opwright.libraries.emit.declared_outputs import SHARED_OPERATORS
+from opwright.libraries.emit.declared_outputs import COMPARISONS, compares_numbers, output_subject
 from opwright.libraries.emit.requirements import has_checks, message_parts, operator_name
 from opwright.model.declared_outputs import (
     TORCH_DTYPES,
@@ -18,7 +18,8 @@ from opwright.model.declared_outputs import (
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import index_name, item_name
 from opwright.schema.function import SchemaKind
-from opwright.syntax.python import variable_name
+from opwright.source.records import NamedTuple
+from opwright.syntax.python import string_literal, variable_name
 
 #: How dtypes promote, for the functions. The module imports `torch._prims_common` as `_common`.
 KIND: Final = "_KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND"
@@ -30,20 +31,129 @@ def _sizes(shape):
     return list(shape.shape if isinstance(shape, _torch.Tensor) else shape)
 
 
-def _reduced(shape, dims, keepdim=False):
+def _fail(where, reason):
+    raise RuntimeError(f"{where} cannot be computed: {reason}")
+
+
+def _bounded(value, where, *parts):
+    """An integer, which has at most 64 bits. Symbols stay symbols."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        _fail(where, f"{''.join(map(str, parts))} has more than 64 bits")
+    return value
+
+
+def _add(left, right, where):
+    return _bounded(left + right, where, left, " + ", right)
+
+
+def _subtract(left, right, where):
+    return _bounded(left - right, where, left, " - ", right)
+
+
+def _multiply(left, right, where):
+    return _bounded(left * right, where, left, " * ", right)
+
+
+def _floor_divide(number, by, where):
+    try:
+        return _bounded(number // by, where, number, " // ", by)
+    except ZeroDivisionError:
+        _fail(where, f"{number} // 0 divides by zero")
+
+
+def _modulo(number, by, where):
+    try:
+        return number % by
+    except ZeroDivisionError:
+        _fail(where, f"{number} % 0 divides by zero")
+
+
+def _negate(number, where):
+    return _bounded(-_real(number, where), where, "-(", number, ")")
+
+
+def _real(number, where):
+    """A number that comparisons know."""
+    if isinstance(number, complex):
+        _fail(where, f"{_shown(number)} is complex")
+    if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+        _fail(where, "a number has more than 64 bits")
+    return number
+
+
+def _compared(compare, left, right, where):
+    return compare(_real(left, where), _real(right, where))
+
+
+def _folded(function, *numbers):
+    return _functools.reduce(function, numbers)
+
+
+def _dimension(dim, rank, where):
+    if not -rank <= dim < rank:
+        _fail(where, f"dimension {dim} is out of range for a tensor of rank {rank}")
+    return dim % rank
+
+
+def _size(tensor, dim, where):
+    return tensor.shape[_dimension(dim, tensor.dim(), where)]
+
+
+def _item(values, index, where):
+    if not -len(values) <= index < len(values):
+        _fail(where, f"index {index} is out of range for a list of {len(values)}")
+    return values[index]
+
+
+def _broadcast(where, *shapes):
+    """The sizes to which all shapes broadcast."""
+    common = []
+    for sizes in map(_sizes, shapes):
+        longer, shorter = (sizes, common) if len(common) < len(sizes) else (common, sizes)
+        joined = list(longer)
+        for place in range(-1, -len(shorter) - 1, -1):
+            size, other = joined[place], shorter[place]
+            if _is_one(size):
+                joined[place] = other
+            elif not _is_one(other) and not _all_equal([(size, other)]):
+                _fail(where, f"sizes {_shown(common)} and {_shown(sizes)} do not broadcast")
+        common = joined
+    return common
+
+
+def _reduced(shape, dims, keepdim, where):
     """The sizes without some dimensions, or with 1 in their place; of all dimensions if none is named."""
     sizes = _sizes(shape)
     dims = [] if dims is None else [dims] if isinstance(dims, int) else list(dims)
-    removed = {range(len(sizes))[dim] for dim in dims} or set(range(len(sizes)))
+    removed = set() if dims else set(range(len(sizes)))
+    for dim in dims:
+        # A tensor without dimensions can be reduced over dimension 0.
+        place = _dimension(dim, max(len(sizes), 1), where)
+        if sizes and place in removed:
+            _fail(where, f"dimension {place} is named twice")
+        removed.add(place)
     return [1 if index in removed else size for index, size in enumerate(sizes) if keepdim or index not in removed]
 
 
-def _joined(tensors, dim=0):
-    """The sizes of tensors that are joined along a dimension."""
-    kept = [tensor for tensor in tensors if tuple(tensor.shape) != (0,)] or list(tensors)
-    sizes = _sizes(kept[0])
-    sizes[dim] = sum(tensor.shape[dim] for tensor in kept)
-    return sizes
+def _joined(tensors, dim, where):
+    """The sizes of tensors that are joined along a dimension. A tensor of size 0 alone has no say."""
+    if not tensors:
+        _fail(where, "there are no tensors to join")
+    joined = None
+    for sizes in map(_sizes, tensors):
+        if len(sizes) == 1 and _is_zero(sizes[0]):
+            continue
+        if joined is None:
+            joined = sizes
+            continue
+        place = _dimension(dim, len(joined), where)
+        pairs = [pair for index, pair in enumerate(zip(joined, sizes)) if index != place]
+        if len(sizes) != len(joined) or not _all_equal(pairs):
+            _fail(where, f"sizes {_shown(joined)} and {_shown(sizes)} do not join")
+        joined[place] = _add(joined[place], sizes[place], where)
+    joined = _sizes(tensors[0]) if joined is None else joined
+    _dimension(dim, len(joined), where)
+    return joined
 
 
 def _dynamic(most, least):
@@ -64,6 +174,8 @@ def _text(*parts):
 def _shown(value):
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, complex):
+        return f"({value.real:g}{value.imag:+g}j)"
     return f"{value:g}" if isinstance(value, float) else str(value).removeprefix("torch.")
 
 
@@ -96,7 +208,14 @@ def _is_unknown(condition):
 
 
 def _is_one(size):
-    equal = size == 1
+    return _is_known(size == 1)
+
+
+def _is_zero(size):
+    return _is_known(size == 0)
+
+
+def _is_known(equal):
     return equal if isinstance(equal, bool) else not _is_unknown(equal) and bool(equal)
 
 
@@ -158,26 +277,28 @@ def _promoted(*values):
     return _common.elementwise_dtypes(*operands, type_promotion_kind=_KIND.NO_OPMATH)[1]
 '''
 
-#: The text of operations that only has the texts of the operands.
+#: The text of operations that only has the texts of the operands. `{where}` is what errors say that cannot be computed.
 _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
-    **SHARED_OPERATORS,
+    OutputOperation.add: "_add({0}, {1}, {where})",
+    OutputOperation.subtract: "_subtract({0}, {1}, {where})",
+    OutputOperation.multiply: "_multiply({0}, {1}, {where})",
     OutputOperation.value: "{0}",
-    OutputOperation.floor_divide: "({0} // {1})",
-    OutputOperation.modulo: "({0} % {1})",
+    OutputOperation.floor_divide: "_floor_divide({0}, {1}, {where})",
+    OutputOperation.modulo: "_modulo({0}, {1}, {where})",
     OutputOperation.negation: "(not {0})",
     OutputOperation.is_given: "({0} is not None)",
     OutputOperation.value_or: "({0} if {0} is not None else {1})",
     OutputOperation.conditional: "({1} if {0} else {2})",
-    OutputOperation.size: "{0}.shape[{1}]",
+    OutputOperation.size: "_size({0}, {1}, {where})",
     OutputOperation.sizes: "_sizes({0})",
     OutputOperation.dim: "{0}.dim()",
     OutputOperation.numel: "{0}.numel()",
     OutputOperation.dtype_of: "{0}.dtype",
     OutputOperation.device_of: "{0}.device",
     OutputOperation.length: "len({0})",
-    OutputOperation.item: "{0}[{1}]",
-    OutputOperation.reduce: "_reduced({0}, {1}, {2})",
-    OutputOperation.cat: "_joined({0}, {1})",
+    OutputOperation.item: "_item({0}, {1}, {where})",
+    OutputOperation.reduce: "_reduced({0}, {1}, {2}, {where})",
+    OutputOperation.cat: "_joined({0}, {1}, {where})",
     OutputOperation.dynamic: "_dynamic({0}, {1})",
     OutputOperation.same_lists: "_same_list({0}, {1})",
     OutputOperation.same_sizes: "_same_sizes({0}, {1}, {2}, {3}, {4}, {5})",
@@ -188,29 +309,47 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.cpu: '_torch.device("cpu")',
 }
 
+#: The same in documentation, which says nothing of errors.
+_DESCRIBED_TEMPLATES: Final[Mapping[OutputOperation, str]] = {
+    **_TEMPLATES,
+    OutputOperation.add: "({0} + {1})",
+    OutputOperation.subtract: "({0} - {1})",
+    OutputOperation.multiply: "({0} * {1})",
+    OutputOperation.floor_divide: "({0} // {1})",
+    OutputOperation.modulo: "({0} % {1})",
+    OutputOperation.negate: "(-{0})",
+    OutputOperation.size: "{0}.shape[{1}]",
+    OutputOperation.item: "{0}[{1}]",
+    OutputOperation.reduce: "reduce({0}, {1}, {2})",
+    OutputOperation.cat: "cat({0}, {1})",
+    **{operation: f"({{0}} {sign} {{1}})" for operation, sign in COMPARISONS.items()},
+}
+
 _WORDS: Final = {"true": "True", "false": "False"}
 
 
-def allocation(output: DeclaredOutput) -> str:
-    """Expression that makes a result."""
-    options = f"dtype={expression_text(output.dtype)}, device={expression_text(output.device)}"
+def allocation(output: DeclaredOutput, operator: str) -> str:
+    """Expression that makes a result of an operator."""
+    printer = _Printer(output_subject(output, operator))
+    options = f"dtype={printer.text(output.dtype)}, device={printer.text(output.device)}"
     if output.like is not None:
-        return f"_torch.empty_like({expression_text(output.like)}, {options})"
-    return f"_torch.empty({expression_text(output.size)}, {options})"
+        return f"_torch.empty_like({printer.text(output.like)}, {options})"
+    return f"_torch.empty({printer.text(output.size)}, {options})"
 
 
 def written_check(function: NativeFunction, output: DeclaredOutput, name: str) -> str:
     """Statement that checks that an argument can hold a result, and resizes it if it is an out argument."""
     check = "_in_place" if function.kind is SchemaKind.inplace else "_resized"
-    wanted = ", ".join(map(expression_text, (output.size, output.dtype, output.device)))
+    printer = _Printer(output_subject(output, operator_name(function)))
+    wanted = ", ".join(map(printer.text, (output.size, output.dtype, output.device)))
     return f"{check}({variable_name(name)}, {wanted})"
 
 
 #: The names of helpers, and what documentation calls them.
-_HELPER: Final = re.compile(r"\b_(torch|sizes|reduced|joined|dynamic|promoted)\b")
+_HELPER: Final = re.compile(r"\b_(torch|sizes|dynamic|promoted)\b")
 _SIZES: Final = re.compile(r"\b_sizes\((\w+)\)")
 _NEGATIVE: Final = re.compile(r"\((-\d+)\)")
-_DESCRIBED: Final = {"reduced": "reduce", "joined": "cat", "promoted": "promote"}
+_DESCRIBED: Final = {"promoted": "promote"}
 
 
 def described_output(output: DeclaredOutput, pattern: str = "") -> str:
@@ -221,94 +360,126 @@ def described_output(output: DeclaredOutput, pattern: str = "") -> str:
 
 def described_expression(expression: OutputExpression) -> str:
     """What documentation says of an expression."""
-    text = _NEGATIVE.sub(r"\1", _SIZES.sub(r"\1.shape", expression_text(expression)))
+    text = _NEGATIVE.sub(r"\1", _SIZES.sub(r"\1.shape", _Printer().text(expression)))
     return _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), text)
 
 
-def expression_text(expression: OutputExpression) -> str:
-    """The Python text of an expression."""
-    template = _TEMPLATES.get(expression.operation)
-    if template is not None:
-        return template.format(*_texts(expression))
-    return _PRINTERS[expression.operation](expression)
+class _Printer(NamedTuple):
+    """Prints expressions, of which an error says by what text it calls them. Without a text it is for documentation."""
+
+    subject: str = ""
+
+    def text(self, expression: OutputExpression) -> str:
+        """The Python text of an expression."""
+        template = (_TEMPLATES if self.subject else _DESCRIBED_TEMPLATES).get(expression.operation)
+        if template is not None:
+            return template.format(*self.texts(expression), where=self.where)
+        return _PRINTERS[expression.operation](self, expression)
+
+    def texts(self, expression: OutputExpression) -> list[str]:
+        """Texts of the operands."""
+        return ["None" if operand is None else self.text(operand) for operand in expression.operands]
+
+    @property
+    def where(self) -> str:
+        """The text of the subject."""
+        return string_literal(self.subject)
 
 
-def _texts(expression: OutputExpression) -> list[str]:
-    return ["None" if operand is None else expression_text(operand) for operand in expression.operands]
-
-
-def _print_argument(expression: OutputExpression) -> str:
+def _print_argument(printer: _Printer, expression: OutputExpression) -> str:
     return "None" if expression.kind is ValueKind.none else variable_name(expression.text)
 
 
-def _print_literal(expression: OutputExpression) -> str:
+def _print_literal(printer: _Printer, expression: OutputExpression) -> str:
     return _WORDS.get(expression.text, expression.text)
 
 
-def _print_dtype(expression: OutputExpression) -> str:
+def _print_negation(printer: _Printer, expression: OutputExpression) -> str:
+    [operand], [text] = expression.operands, printer.texts(expression)
+    is_literal = operand is not None and operand.operation is OutputOperation.literal
+    return f"(-{text})" if is_literal else f"_negate({text}, {printer.where})"
+
+
+def _print_comparison(printer: _Printer, expression: OutputExpression) -> str:
+    left, right = printer.texts(expression)
+    if compares_numbers(expression):
+        return f"_compared(_operator.{_OPERATORS[expression.operation]}, {left}, {right}, {printer.where})"
+    return f"({left} {COMPARISONS[expression.operation]} {right})"
+
+
+def _print_dtype(printer: _Printer, expression: OutputExpression) -> str:
     return f"_torch.{TORCH_DTYPES[expression.text]}"
 
 
-def _print_dtype_in(expression: OutputExpression) -> str:
+def _print_dtype_in(printer: _Printer, expression: OutputExpression) -> str:
     names = tuple([TORCH_DTYPES.get(name, name) for name in expression.text.split()])
-    return f"_is_one_of({_texts(expression)[0]}, {names!r})"
+    return f"_is_one_of({printer.texts(expression)[0]}, {names!r})"
 
 
-def _print_has_layout(expression: OutputExpression) -> str:
-    return f"_has_layout({_texts(expression)[0]}, {expression.text!r})"
+def _print_has_layout(printer: _Printer, expression: OutputExpression) -> str:
+    return f"_has_layout({printer.texts(expression)[0]}, {expression.text!r})"
 
 
-def _print_slice(expression: OutputExpression) -> str:
+def _print_slice(printer: _Printer, expression: OutputExpression) -> str:
     values, *limits = expression.operands
     assert values is not None
-    first, last = ["" if limit is None else expression_text(limit) for limit in limits]
-    return f"{expression_text(values)}[{first}:{last}]"
+    first, last = ["" if limit is None else printer.text(limit) for limit in limits]
+    return f"{printer.text(values)}[{first}:{last}]"
 
 
-def _print_operator(word: str) -> Callable[[OutputExpression], str]:
-    return lambda expression: f"({f' {word} '.join(_texts(expression))})"
+def _print_operator(word: str) -> Callable[[_Printer, OutputExpression], str]:
+    return lambda printer, expression: f"({f' {word} '.join(printer.texts(expression))})"
 
 
-def _print_folded(function: str) -> Callable[[OutputExpression], str]:
-    """Printer of calls of a function of two operands, one in the other."""
-
-    def print_calls(expression: OutputExpression) -> str:
-        first, *others = _texts(expression)
-        for other in others:
-            first = f"{function}({first}, {other})"
-        return first
-
-    return print_calls
+def _print_folded(function: str, word: str) -> Callable[[_Printer, OutputExpression], str]:
+    """Printer of a function of any number of integers."""
+    return lambda printer, expression: (
+        f"{f'_folded({function}, ' if printer.subject else f'{word}('}{', '.join(printer.texts(expression))})"
+    )
 
 
-def _print_list(expression: OutputExpression) -> str:
-    return f"[{', '.join(_texts(expression))}]"
+def _print_list(printer: _Printer, expression: OutputExpression) -> str:
+    return f"[{', '.join(printer.texts(expression))}]"
 
 
-def _print_concatenation(expression: OutputExpression) -> str:
-    return f"[{', '.join([f'*{text}' for text in _texts(expression)])}]"
+def _print_concatenation(printer: _Printer, expression: OutputExpression) -> str:
+    return f"[{', '.join([f'*{text}' for text in printer.texts(expression)])}]"
 
 
-def _print_broadcast(expression: OutputExpression) -> str:
-    shapes = ", ".join([f"_sizes({text})" for text in _texts(expression)])
-    return f"_torch.broadcast_shapes({shapes})"
+def _print_broadcast(printer: _Printer, expression: OutputExpression) -> str:
+    shapes = printer.texts(expression)
+    if printer.subject:
+        return f"_broadcast({', '.join([printer.where, *shapes])})"
+    return f"broadcast({', '.join([f'_sizes({text})' for text in shapes])})"
 
 
-def _print_promotion(expression: OutputExpression) -> str:
-    return f"_promoted({', '.join(_texts(expression))})"
+def _print_promotion(printer: _Printer, expression: OutputExpression) -> str:
+    return f"_promoted({', '.join(printer.texts(expression))})"
 
 
-_PRINTERS: Final[Mapping[OutputOperation, Callable[[OutputExpression], str]]] = {
+#: The functions of the module `operator` for comparisons.
+_OPERATORS: Final = {
+    OutputOperation.equal: "eq",
+    OutputOperation.unequal: "ne",
+    OutputOperation.less: "lt",
+    OutputOperation.less_equal: "le",
+    OutputOperation.greater: "gt",
+    OutputOperation.greater_equal: "ge",
+}
+
+_PRINTERS: Final[Mapping[OutputOperation, Callable[[_Printer, OutputExpression], str]]] = {
     OutputOperation.argument: _print_argument,
     OutputOperation.literal: _print_literal,
+    OutputOperation.negate: _print_negation,
+    **dict.fromkeys(COMPARISONS, _print_comparison),
     OutputOperation.dtype: _print_dtype,
     OutputOperation.dtype_in: _print_dtype_in,
     OutputOperation.has_layout: _print_has_layout,
     OutputOperation.slice: _print_slice,
     OutputOperation.both: _print_operator("and"),
     OutputOperation.either: _print_operator("or"),
-    OutputOperation.maximum: _print_folded("_torch.sym_max"),
-    OutputOperation.minimum: _print_folded("_torch.sym_min"),
+    OutputOperation.maximum: _print_folded("_torch.sym_max", "max"),
+    OutputOperation.minimum: _print_folded("_torch.sym_min", "min"),
     OutputOperation.make_list: _print_list,
     OutputOperation.concatenate: _print_concatenation,
     OutputOperation.broadcast: _print_broadcast,
@@ -324,14 +495,14 @@ def check_statements(function: NativeFunction) -> list[str]:
     operator = operator_name(function)
     statements = []
     for requirement in requirements.checks:
+        printer = _Printer(f"{operator}: {requirement.subject}")
         parts = [
-            repr(part) if isinstance(part, str) else expression_text(part)
-            for part in message_parts(operator, requirement)
+            repr(part) if isinstance(part, str) else printer.text(part) for part in message_parts(operator, requirement)
         ]
-        text = f"_torch._check({expression_text(requirement.condition)}, lambda: _text({', '.join(parts)}))"
-        given = " and ".join([f"{expression_text(argument)} is not None" for argument in requirement.given])
+        text = f"_torch._check({printer.text(requirement.condition)}, lambda: _text({', '.join(parts)}))"
+        given = " and ".join([f"{printer.text(argument)} is not None" for argument in requirement.given])
         if requirement.each:
-            item, index = item_name(requirement.each), index_name(requirement.each)
+            item, index = map(variable_name, (item_name(requirement.each), index_name(requirement.each)))
             tensors = variable_name(requirement.each)
             text = f"for {index}, {item} in enumerate({f'{tensors} if {given} else ()' if given else tensors}): {text}"
         elif given:

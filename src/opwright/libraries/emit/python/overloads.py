@@ -20,6 +20,7 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     where_defined,
 )
+from opwright.emit.library.requirements import operator_name
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import SchemaKind
@@ -76,6 +77,9 @@ _OPENING: Final = '''\
 # mypy: ignore-errors
 # pyright: basic
 # ruff: noqa
+
+import functools as _functools
+import operator as _operator
 
 import torch as _torch
 import torch._prims_common as _common
@@ -163,7 +167,10 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
     yield from check_statements(function)
     if function.kind is SchemaKind.functional:
         targets = list(map(variable_name, written))
-        yield from [f"{name} = {allocation(output)}" for name, output in zip(targets, outputs, strict=True)]
+        yield from [
+            f"{name} = {allocation(output, operator_name(function))}"
+            for name, output in zip(targets, outputs, strict=True)
+        ]
     elif function.kind is SchemaKind.out:
         targets = [variable_name(argument.name) for argument in function.arguments.out]
         yield from [written_check(function, output, name) for name, output in zip(targets, outputs, strict=True)]

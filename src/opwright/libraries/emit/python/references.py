@@ -10,7 +10,7 @@ from typing import Final
 
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.libraries.emit.python.fakes import fake_function, has_fake
+from opwright.libraries.emit.python.fakes import check_function, fake_function, has_fake
 from opwright.libraries.emit.python.gradients import RECORDING
 from opwright.libraries.emit.python.output_text import HELPERS, KIND
 from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
@@ -42,6 +42,7 @@ _OPENING: Final = '''\
 import functools as _functools
 import importlib as _importlib
 import inspect as _inspect
+import operator as _operator
 import warnings as _warnings
 from contextlib import contextmanager as _contextmanager
 
@@ -96,7 +97,7 @@ def _add(operator, path):
 def _serve(operator, declared=None):
     """Let the reference compute on devices without a kernel, which the first call on each says.
 
-    `declared` refuses what kernels refuse, and gives results like those that the entry declares.
+    `declared` refuses what kernels refuse, and gives results like those that the entry declares, or None.
     """
     name, told = operator._schema.name, {"meta"}
 
@@ -202,7 +203,7 @@ def _texts(function: NativeFunction) -> list[str]:
     texts = [f"_add({operator}, {string_literal(reference.path)})\n"]
     if is_served(function):
         name = f"_{function.name.unambiguous}_declared"
-        declared = fake_function(function, name) if has_fake(function) else ""
+        declared = fake_function(function, name) if has_fake(function) else check_function(function, name)
         texts.append(f"{declared}\n\n_serve({operator}{f', {name}' if declared else ''})\n".lstrip())
     if recording := recording_operator(function):
         texts.append(f"_differentiate({operator}, {string_literal(recording)})\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Container, Iterable, Sequence
 from textwrap import indent
 from typing import Protocol, TypeVar
@@ -96,13 +95,13 @@ def operator_expression(function: NativeFunction) -> str:
 
 
 def parameters_of(function: NativeFunction) -> tuple[str, list[str]]:
-    """Parameters of a Python kernel, and the statements that read those whose names are keywords.
+    """Parameters of a Python kernel, and the statements that read those whose variables have other names.
 
     PyTorch leaves out arguments that have their default value.
     """
     positional = function.arguments.positional
     keyword_only = [argument for argument in function.arguments.all if argument not in positional]
-    renamed = [argument for argument in keyword_only if keyword.iskeyword(argument.name)]
+    renamed = [argument for argument in keyword_only if _variable(argument) != argument.name]
     parameters = list(map(_parameter, positional))
     parameters += ["*"] if len(keyword_only) > len(renamed) else []
     parameters += [_parameter(argument) for argument in keyword_only if argument not in renamed]

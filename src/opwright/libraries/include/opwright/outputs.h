@@ -16,13 +16,28 @@
 #include <c10/util/DimVector.h>
 #include <c10/util/OptionalArrayRef.h>
 
+#include <opwright/arithmetic.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <type_traits>
+#include <utility>
 
 namespace opwright {
+
+[[noreturn]] C10_NOINLINE inline void refuse(std::initializer_list<std::string> parts) {
+  std::string message;
+  for (const std::string& part : parts) {
+    message += part;
+  }
+  TORCH_CHECK(false, message);
+}
 
 // Whether an optional argument has a value. An undefined tensor counts as none.
 template <class Optional>
@@ -55,17 +70,46 @@ int64_t length(const List& list) {
   return static_cast<int64_t>(list.size());
 }
 
-inline int64_t wrapped_index(int64_t index, int64_t count) {
-  TORCH_CHECK_INDEX(index >= -count && index < count, "index ", index, " is out of range for a list of ", count);
-  return index < 0 ? index + count : index;
+// An item of a list of tensors.
+template <class Tensors>
+const at::Tensor& tensor_at(const Tensors& tensors, int64_t index, const char* where) {
+  auto item = tensors.begin();
+  std::advance(item, checked_index(index, length(tensors), where));
+  return *item;
 }
 
-// An item of a list of tensors.
+// An item of a list that has it.
 template <class Tensors>
 const at::Tensor& tensor_at(const Tensors& tensors, int64_t index) {
   auto item = tensors.begin();
-  std::advance(item, wrapped_index(index, length(tensors)));
+  std::advance(item, index);
   return *item;
+}
+
+// A number of an argument of type `Scalar`. A symbol of a trace becomes the number that it stands for.
+inline Numeric number(const at::Scalar& scalar) {
+  if (scalar.isComplex()) {
+    const auto value = scalar.toComplexDouble();
+    return Numeric(Numeric::Kind::complex, value.real(), value.imag());
+  }
+  if (scalar.isFloatingPoint()) {
+    return Numeric(scalar.toDouble());
+  }
+  if (scalar.isBoolean()) {
+    return Numeric(scalar.toBool());
+  }
+  if (scalar.type() == at::ScalarType::UInt64) {
+    return Numeric(Numeric::Kind::wide, static_cast<double>(scalar.toUInt64()), 0);
+  }
+  return Numeric(scalar.toLong());
+}
+
+inline Numeric number(const Numeric& number) {
+  return number;
+}
+
+inline std::optional<Numeric> number(const std::optional<at::Scalar>& scalar) {
+  return scalar.has_value() ? std::optional<Numeric>(number(*scalar)) : std::nullopt;
 }
 
 // Dimensions as an operator takes them: one, several, or none.
@@ -130,7 +174,7 @@ struct Shapes {
   using Tensor = at::Tensor;
   using ScalarType = at::ScalarType;
   using Device = at::Device;
-  using Scalar = double;
+  using Scalar = Numeric;
   using List = c10::SmallVector<Int, at::kDimVectorStaticSize>;
 
   static at::ScalarType default_dtype() {
@@ -141,18 +185,17 @@ struct Shapes {
     return at::kCPU;
   }
 
-  static Int size(const at::Tensor& tensor, int64_t dim) {
+  static Int size(const at::Tensor& tensor, int64_t dim, const char* where) {
+    const int64_t place = checked_dimension(dim, tensor.dim(), where);
     if constexpr (is_symbolic) {
-      return tensor.sym_size(dim);
+      return tensor.sym_size(place);
     } else {
-      return tensor.size(dim);
+      return tensor.size(place);
     }
   }
 
-  C10_ALWAYS_INLINE static Int size(const TensorFacts& tensor, int64_t dim) {
-    const c10::IntArrayRef sizes = tensor.sizes();
-    const int64_t index = dim < 0 ? dim + tensor.dim() : dim;
-    return C10_LIKELY(index >= 0 && index < tensor.dim()) ? sizes.data()[index] : tensor.tensor().size(dim);
+  C10_ALWAYS_INLINE static Int size(const TensorFacts& tensor, int64_t dim, const char* where) {
+    return tensor.sizes().data()[checked_dimension(dim, tensor.dim(), where)];
   }
 
   static Int numel(const at::Tensor& tensor) {
@@ -191,9 +234,9 @@ struct Shapes {
   }
 
   template <class Sizes>
-  static Int item(const Sizes& values, int64_t index) {
+  static Int item(const Sizes& values, int64_t index, const char* where) {
     const List list = sizes(values);
-    return list[wrapped_index(index, length(list))];
+    return list[checked_index(index, length(list), where)];
   }
 
   // A slice as in Python: limits outside of the list are moved to its ends.
@@ -217,23 +260,38 @@ struct Shapes {
     return joined;
   }
 
-  static Int floor_divide(const Int& dividend, const Int& divisor) {
-    if (const auto numbers = as_numbers(dividend, divisor)) {
-      const auto [number, by] = *numbers;
-      TORCH_CHECK(by != 0, "division of a size by zero");
-      return Int(number / by - (number % by != 0 && (number < 0) != (by < 0) ? 1 : 0));
-    }
-    return dividend / divisor;
+  static Int add(const Int& left, const Int& right, const char* where) {
+    const auto numbers = as_numbers(left, right);
+    return numbers ? Int(checked_add(numbers->first, numbers->second, where)) : left + right;
   }
 
-  static Int modulo(const Int& dividend, const Int& divisor) {
-    if (const auto numbers = as_numbers(dividend, divisor)) {
-      const auto [number, by] = *numbers;
-      TORCH_CHECK(by != 0, "division of a size by zero");
-      const int64_t rest = number % by;
-      return Int(rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest);
-    }
-    return dividend % divisor;
+  static Int subtract(const Int& left, const Int& right, const char* where) {
+    const auto numbers = as_numbers(left, right);
+    return numbers ? Int(checked_subtract(numbers->first, numbers->second, where)) : left - right;
+  }
+
+  static Int multiply(const Int& left, const Int& right, const char* where) {
+    const auto numbers = as_numbers(left, right);
+    return numbers ? Int(checked_multiply(numbers->first, numbers->second, where)) : left * right;
+  }
+
+  static Int floor_divide(const Int& dividend, const Int& divisor, const char* where) {
+    const auto numbers = as_numbers(dividend, divisor);
+    return numbers ? Int(checked_floor_divide(numbers->first, numbers->second, where)) : dividend / divisor;
+  }
+
+  static Int modulo(const Int& dividend, const Int& divisor, const char* where) {
+    const auto numbers = as_numbers(dividend, divisor);
+    return numbers ? Int(checked_modulo(numbers->first, numbers->second, where)) : dividend % divisor;
+  }
+
+  static Int negate(const Int& number, const char* where) {
+    return subtract_from_zero(number, where);
+  }
+
+  template <class Value>
+  static Numeric negate_number(const Value& value, const char* where) {
+    return checked_negate(known_number(value), where);
   }
 
   static Int max(std::initializer_list<Int> values) {
@@ -257,54 +315,105 @@ struct Shapes {
   }
 
   // The sizes to which all shapes broadcast.
-  static List broadcast(std::initializer_list<List> shapes) {
-    List common = *shapes.begin();
-    for (const List* shape = shapes.begin() + 1; shape != shapes.end(); ++shape) {
-      if constexpr (is_symbolic) {
-        common = at::infer_size_symdimvector(common, *shape);
-      } else {
-        common = at::infer_size_dimvector(common, *shape);
+  static List broadcast(std::initializer_list<List> shapes, const char* where) {
+    List common;
+    for (const List& shape : shapes) {
+      List joined = common.size() < shape.size() ? shape : common;
+      const List& shorter = common.size() < shape.size() ? common : shape;
+      for (size_t place = 1; place <= shorter.size(); ++place) {
+        Int& size = joined[joined.size() - place];
+        const Int& other = shorter[shorter.size() - place];
+        if (is_one(size)) {
+          size = other;
+        } else if (!is_one(other) && !expect_equal(size, other)) {
+          fail(where, {"sizes ", shown_list(common, text), " and ", shown_list(shape, text), " do not broadcast"});
+        }
       }
+      common = std::move(joined);
     }
     return common;
   }
 
   // What an operator requires: each gives whether it holds, or lets a trace expect it where a symbol stands for a size
   // that is unknown.
+  static bool expect_equal(const Int& left, const Int& right) {
+    return expected(left, right, [](const auto& a, const auto& b) { return a.sym_eq(b); }, std::equal_to<>());
+  }
+
+  static bool expect_unequal(const Int& left, const Int& right) {
+    return expected(left, right, [](const auto& a, const auto& b) { return a.sym_ne(b); }, std::not_equal_to<>());
+  }
+
+  static bool expect_less(const Int& left, const Int& right) {
+    return expected(left, right, [](const auto& a, const auto& b) { return a.sym_lt(b); }, std::less<>());
+  }
+
+  static bool expect_less_equal(const Int& left, const Int& right) {
+    return expected(left, right, [](const auto& a, const auto& b) { return a.sym_le(b); }, std::less_equal<>());
+  }
+
+  static bool expect_greater(const Int& left, const Int& right) {
+    return expected(left, right, [](const auto& a, const auto& b) { return a.sym_gt(b); }, std::greater<>());
+  }
+
+  static bool expect_greater_equal(const Int& left, const Int& right) {
+    return expected(left, right, [](const auto& a, const auto& b) { return a.sym_ge(b); }, std::greater_equal<>());
+  }
+
+  // The same as a part of a condition, which a trace decides.
+  static bool equal(const Int& left, const Int& right) {
+    return decided(left, right, [](const auto& a, const auto& b) { return a.sym_eq(b); }, std::equal_to<>());
+  }
+
+  static bool unequal(const Int& left, const Int& right) {
+    return decided(left, right, [](const auto& a, const auto& b) { return a.sym_ne(b); }, std::not_equal_to<>());
+  }
+
+  static bool less(const Int& left, const Int& right) {
+    return decided(left, right, [](const auto& a, const auto& b) { return a.sym_lt(b); }, std::less<>());
+  }
+
+  static bool less_equal(const Int& left, const Int& right) {
+    return decided(left, right, [](const auto& a, const auto& b) { return a.sym_le(b); }, std::less_equal<>());
+  }
+
+  static bool greater(const Int& left, const Int& right) {
+    return decided(left, right, [](const auto& a, const auto& b) { return a.sym_gt(b); }, std::greater<>());
+  }
+
+  static bool greater_equal(const Int& left, const Int& right) {
+    return decided(left, right, [](const auto& a, const auto& b) { return a.sym_ge(b); }, std::greater_equal<>());
+  }
+
+  // Comparisons with numbers that are no integers.
   template <class Left, class Right>
-  static bool expect_equal(const Left& left, const Right& right) {
-    if constexpr (is_symbolic) {
-      return Int(left).sym_eq(Int(right)).expect_true(__FILE__, __LINE__);
-    } else {
-      return left == right;
-    }
+  static bool equal_numbers(const Left& left, const Right& right, const char* where) {
+    return compared_numbers(left, right, where, std::equal_to<>(), is_equal);
   }
 
   template <class Left, class Right>
-  static bool expect_unequal(const Left& left, const Right& right) {
-    if constexpr (is_symbolic) {
-      return Int(left).sym_ne(Int(right)).expect_true(__FILE__, __LINE__);
-    } else {
-      return left != right;
-    }
+  static bool unequal_numbers(const Left& left, const Right& right, const char* where) {
+    return compared_numbers(left, right, where, std::not_equal_to<>(), is_unequal);
   }
 
   template <class Left, class Right>
-  static bool expect_less(const Left& left, const Right& right) {
-    if constexpr (is_symbolic) {
-      return Int(left).sym_lt(Int(right)).expect_true(__FILE__, __LINE__);
-    } else {
-      return left < right;
-    }
+  static bool less_numbers(const Left& left, const Right& right, const char* where) {
+    return compared_numbers(left, right, where, std::less<>(), is_less);
   }
 
   template <class Left, class Right>
-  static bool expect_less_equal(const Left& left, const Right& right) {
-    if constexpr (is_symbolic) {
-      return Int(left).sym_le(Int(right)).expect_true(__FILE__, __LINE__);
-    } else {
-      return left <= right;
-    }
+  static bool less_equal_numbers(const Left& left, const Right& right, const char* where) {
+    return compared_numbers(left, right, where, std::less_equal<>(), is_less_equal);
+  }
+
+  template <class Left, class Right>
+  static bool greater_numbers(const Left& left, const Right& right, const char* where) {
+    return compared_numbers(left, right, where, std::greater<>(), is_greater);
+  }
+
+  template <class Left, class Right>
+  static bool greater_equal_numbers(const Left& left, const Right& right, const char* where) {
+    return compared_numbers(left, right, where, std::greater_equal<>(), is_greater_equal);
   }
 
   // Whether the sizes between some first and some last dimensions of two tensors are equal.
@@ -316,7 +425,7 @@ struct Shapes {
   }
 
   static bool same_list(c10::ArrayRef<Int> sizes, c10::ArrayRef<Int> others) {
-    return std::equal(sizes.begin(), sizes.end(), others.begin(), others.end(), expect_equal<Int, Int>);
+    return std::equal(sizes.begin(), sizes.end(), others.begin(), others.end(), expect_equal);
   }
 
   // Whether such sizes of the first tensor broadcast to those of the second one.
@@ -383,16 +492,19 @@ struct Shapes {
 
   // The sizes without the dimensions `dims`, or with 1 in their place. No dimensions stand for all.
   template <class Shape>
-  static List reduce(const Shape& shape, at::DimVector dims, bool keepdim) {
+  static List reduce(const Shape& shape, at::DimVector dims, bool keepdim, const char* where) {
     const List before = sizes(shape);
     const int64_t count = length(before);
     at::DimVector is_reduced(before.size(), dims.empty());
     for (const int64_t dim : dims) {
-      const int64_t position = c10::maybe_wrap_dim(dim, count);
+      // A tensor without dimensions can be reduced over dimension 0.
+      const int64_t position = checked_dimension(dim, std::max<int64_t>(count, 1), where);
       if (count == 0) {
-        continue; // A tensor without dimensions can be reduced over dimension 0.
+        continue;
       }
-      TORCH_CHECK(!is_reduced[position], "dim ", position, " appears multiple times in the list of dims");
+      if (is_reduced[position]) {
+        fail(where, {"dimension ", std::to_string(position), " is named twice"});
+      }
       is_reduced[position] = true;
     }
     List after;
@@ -406,26 +518,35 @@ struct Shapes {
     return after;
   }
 
-  // The sizes of tensors that are joined along a dimension.
+  // The sizes of tensors that are joined along a dimension. A tensor of size 0 alone has no say.
   template <class Tensors>
-  static List cat(const Tensors& tensors, int64_t dim) {
-    TORCH_CHECK(length(tensors) > 0, "expected a non-empty list of tensors");
-    List joined = sizes(tensor_at(tensors, 0));
-    const int64_t position = c10::maybe_wrap_dim(dim, length(joined));
-    for (int64_t index = 1; index < length(tensors); ++index) {
-      const List next = sizes(tensor_at(tensors, index));
-      TORCH_CHECK(
-          next.size() == joined.size(),
-          "tensors must have the same number of dimensions: got ", joined.size(), " and ", next.size());
-      for (int64_t other = 0; other < length(joined); ++other) {
-        TORCH_CHECK(
-            other == position || are_equal(joined[other], next[other]),
-            "sizes of tensors must match except in dimension ", position, ": expected size ", joined[other],
-            " but got size ", next[other], " for tensor number ", index, " in the list");
-      }
-      joined[position] = joined[position] + next[position];
+  static List cat(const Tensors& tensors, int64_t dim, const char* where) {
+    if (length(tensors) == 0) {
+      fail(where, {"there are no tensors to join"});
     }
-    return joined;
+    std::optional<List> joined;
+    for (int64_t index = 0; index < length(tensors); ++index) {
+      List next = sizes(tensor_at(tensors, index));
+      if (next.size() == 1 && is_zero(next[0])) {
+        continue;
+      }
+      if (!joined.has_value()) {
+        joined = std::move(next);
+        continue;
+      }
+      const int64_t position = checked_dimension(dim, length(*joined), where);
+      bool fits = next.size() == joined->size();
+      for (int64_t other = 0; fits && other < length(next); ++other) {
+        fits = other == position || expect_equal((*joined)[other], next[other]);
+      }
+      if (!fits) {
+        fail(where, {"sizes ", shown_list(*joined, text), " and ", shown_list(next, text), " do not join"});
+      }
+      (*joined)[position] = add((*joined)[position], next[position], where);
+    }
+    List result = joined.has_value() ? *joined : sizes(tensor_at(tensors, 0));
+    checked_dimension(dim, length(result), where);
+    return result;
   }
 
  private:
@@ -462,12 +583,90 @@ struct Shapes {
     }
   }
 
-  static bool are_equal(const Int& left, const Int& right) {
+  static bool is_zero(const Int& size) {
     if constexpr (is_symbolic) {
-      return left.sym_eq(right).expect_true(__FILE__, __LINE__);
+      return TORCH_GUARD_OR_FALSE(size.sym_eq(0));
     } else {
-      return left == right;
+      return size == 0;
     }
+  }
+
+  static std::string text(const Int& size) {
+    std::ostringstream text;
+    text << size;
+    return text.str();
+  }
+
+  static Int subtract_from_zero(const Int& number, const char* where) {
+    if constexpr (is_symbolic) {
+      const auto known = number.maybe_as_int();
+      return known.has_value() ? Int(checked_negate(*known, where)) : Int(0) - number;
+    } else {
+      return checked_negate(number, where);
+    }
+  }
+
+  // A comparison of integers, or of symbols.
+  template <class Symbolic, class Compare>
+  C10_ALWAYS_INLINE static bool expected(const Int& left, const Int& right, Symbolic symbolic, Compare compare) {
+    if constexpr (is_symbolic) {
+      const auto numbers = as_numbers(left, right);
+      return numbers ? compare(numbers->first, numbers->second)
+                     : symbolic(left, right).expect_true(__FILE__, __LINE__);
+    } else {
+      return compare(left, right);
+    }
+  }
+
+  template <class Symbolic, class Compare>
+  C10_ALWAYS_INLINE static bool decided(const Int& left, const Int& right, Symbolic symbolic, Compare compare) {
+    if constexpr (is_symbolic) {
+      const auto numbers = as_numbers(left, right);
+      return numbers ? compare(numbers->first, numbers->second)
+                     : symbolic(left, right).guard_bool(__FILE__, __LINE__);
+    } else {
+      return compare(left, right);
+    }
+  }
+
+  template <class Value>
+  static bool is_symbol(const Value& value) {
+    if constexpr (std::is_same_v<Value, c10::SymInt>) {
+      return !value.maybe_as_int().has_value();
+    } else {
+      return false;
+    }
+  }
+
+  template <class Value>
+  static Numeric known_number(const Value& value) {
+    if constexpr (std::is_same_v<Value, c10::SymInt>) {
+      return Numeric(value.maybe_as_int().value());
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      return Numeric(value);
+    } else {
+      return number(value);
+    }
+  }
+
+  template <class Value>
+  static c10::SymFloat symbol_of(const Value& value, const char* where) {
+    if constexpr (std::is_same_v<Value, c10::SymInt>) {
+      return static_cast<c10::SymFloat>(value);
+    } else {
+      const Numeric known = comparable(known_number(value), where);
+      return known.is_integer() ? static_cast<double>(known.integer) : known.real;
+    }
+  }
+
+  template <class Left, class Right, class Compare>
+  static bool compared_numbers(
+      const Left& left, const Right& right, const char* where, Compare compare, bool (*holds)(int order)) {
+    if (is_symbol(left) || is_symbol(right)) {
+      const c10::SymFloat first = symbol_of(left, where);
+      return compare(first, symbol_of(right, where));
+    }
+    return holds(compared(known_number(left), known_number(right), where));
   }
 
   template <class Combine>
@@ -491,6 +690,21 @@ inline PromotedTypes with_type(const PromotedTypes& types, const at::Tensor& ten
 
 inline PromotedTypes with_type(const PromotedTypes& types, const at::Scalar& number) {
   return at::native::update_result_type_state(number, types);
+}
+
+inline PromotedTypes with_type(const PromotedTypes& types, const Numeric& number) {
+  switch (number.kind) {
+    case Numeric::Kind::boolean:
+      return with_type(types, at::Scalar(number.integer != 0));
+    case Numeric::Kind::integer:
+      return with_type(types, at::Scalar(number.integer));
+    case Numeric::Kind::complex:
+      return with_type(types, at::Scalar(c10::complex<double>(number.real, number.imaginary)));
+    case Numeric::Kind::wide:
+      return with_type(types, at::Scalar(UINT64_MAX));
+    default:
+      return with_type(types, at::Scalar(number.real));
+  }
 }
 
 // A dtype counts as that of a tensor with dimensions.

@@ -1,4 +1,4 @@
-// What refused calls are told, and the arithmetic of their requirements, without anything of PyTorch.
+// What refused calls are told, without anything of PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,9 @@ inline std::string shown(int number) {
 }
 
 inline std::string shown(double number) {
+  if (number != number) {
+    return "nan"; // Whatever its sign is.
+  }
   char text[32];
   std::snprintf(text, sizeof(text), "%g", number);
   return text;

@@ -48,15 +48,6 @@ std::string shown(const c10::SmallVector<Item, Count>& list) {
   return shown_list(list, [](const auto& item) { return shown(item); });
 }
 
-// Raises with a message.
-[[noreturn]] C10_NOINLINE inline void refuse(std::initializer_list<std::string> parts) {
-  std::string message;
-  for (const std::string& part : parts) {
-    message += part;
-  }
-  TORCH_CHECK(false, message);
-}
-
 inline TensorFacts facts(const at::Tensor& tensor) {
   return tensor;
 }
@@ -64,11 +55,6 @@ inline TensorFacts facts(const at::Tensor& tensor) {
 template <class Tensors>
 const Tensors& facts(const Tensors& tensors) {
   return tensors;
-}
-
-// A number of an argument of type `Scalar`.
-inline double number(const at::Scalar& scalar) {
-  return scalar.toDouble();
 }
 
 // Integers that may be symbols in a trace, outside of traces.

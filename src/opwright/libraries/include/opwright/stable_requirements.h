@@ -7,6 +7,7 @@
 #include <torch/csrc/stable/tensor.h>
 #include <torch/headeronly/macros/Macros.h>
 
+#include <opwright/arithmetic.h>
 #include <opwright/refusal.h>
 
 #include <algorithm>
@@ -179,8 +180,13 @@ std::int64_t length(const List& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
+inline const TensorFacts& tensor_at(const std::vector<TensorFacts>& tensors, std::int64_t index, const char* where) {
+  return tensors[static_cast<size_t>(checked_index(index, length(tensors), where))];
+}
+
+// An item of a list that has it.
 inline const TensorFacts& tensor_at(const std::vector<TensorFacts>& tensors, std::int64_t index) {
-  return tensors.at(static_cast<size_t>(index < 0 ? index + length(tensors) : index));
+  return tensors[static_cast<size_t>(index)];
 }
 
 inline bool is_one_of(const DtypeFacts& dtype, std::uint64_t codes) {
@@ -209,6 +215,10 @@ inline std::string shown(const std::vector<std::int64_t>& list) {
   return shown_list(list, [](const auto& item) { return shown(item); });
 }
 
+inline std::string shown(const torch::headeronly::HeaderOnlyArrayRef<std::int64_t>& list) {
+  return shown_list(list, [](const auto& item) { return shown(item); });
+}
+
 // Computes with sizes. Integers follow the rules of Python.
 struct Concrete {
   using Number = std::int64_t;
@@ -216,7 +226,7 @@ struct Concrete {
   using Tensor = TensorFacts;
   using ScalarType = DtypeFacts;
   using Device = DeviceFacts;
-  using Scalar = double;
+  using Scalar = Numeric;
   using List = std::vector<std::int64_t>;
 
   static DtypeFacts default_dtype() {
@@ -227,16 +237,17 @@ struct Concrete {
     return {aoti_torch_device_type_cpu(), -1};
   }
 
-  static std::int64_t size(const TensorFacts& tensor, std::int64_t dim) {
-    return item(tensor, dim);
+  C10_ALWAYS_INLINE static std::int64_t size(const TensorFacts& tensor, std::int64_t dim, const char* where) {
+    return tensor.begin()[checked_dimension(dim, tensor.dim(), where)];
   }
 
   static std::int64_t numel(const TensorFacts& tensor) {
-    std::int64_t count = 1;
+    // A tensor without elements may have sizes whose product has more than 64 bits.
+    std::uint64_t count = 1;
     for (const std::int64_t size : tensor) {
-      count *= size;
+      count *= static_cast<std::uint64_t>(size);
     }
-    return count;
+    return static_cast<std::int64_t>(count);
   }
 
   template <class Sizes>
@@ -249,13 +260,9 @@ struct Concrete {
   }
 
   template <class Sizes>
-  C10_ALWAYS_INLINE static std::int64_t item(const Sizes& sizes, std::int64_t index) {
+  static std::int64_t item(const Sizes& sizes, std::int64_t index, const char* where) {
     const auto count = static_cast<std::int64_t>(sizes.end() - sizes.begin());
-    const std::int64_t place = index < 0 ? index + count : index;
-    if (C10_UNLIKELY(place < 0 || place >= count)) {
-      fail_index(index, count);
-    }
-    return sizes.begin()[place];
+    return sizes.begin()[checked_index(index, count, where)];
   }
 
   template <class Sizes>
@@ -276,15 +283,32 @@ struct Concrete {
     return joined;
   }
 
-  static std::int64_t floor_divide(std::int64_t number, std::int64_t by) {
-    check_divisor(by);
-    return number / by - (number % by != 0 && (number < 0) != (by < 0) ? 1 : 0);
+  static std::int64_t add(std::int64_t left, std::int64_t right, const char* where) {
+    return checked_add(left, right, where);
   }
 
-  static std::int64_t modulo(std::int64_t number, std::int64_t by) {
-    check_divisor(by);
-    const std::int64_t rest = number % by;
-    return rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
+  static std::int64_t subtract(std::int64_t left, std::int64_t right, const char* where) {
+    return checked_subtract(left, right, where);
+  }
+
+  static std::int64_t multiply(std::int64_t left, std::int64_t right, const char* where) {
+    return checked_multiply(left, right, where);
+  }
+
+  static std::int64_t floor_divide(std::int64_t left, std::int64_t right, const char* where) {
+    return checked_floor_divide(left, right, where);
+  }
+
+  static std::int64_t modulo(std::int64_t left, std::int64_t right, const char* where) {
+    return checked_modulo(left, right, where);
+  }
+
+  static std::int64_t negate(std::int64_t number, const char* where) {
+    return checked_negate(number, where);
+  }
+
+  static Numeric negate_number(const Numeric& number, const char* where) {
+    return checked_negate(number, where);
   }
 
   static std::int64_t max(std::initializer_list<std::int64_t> values) {
@@ -296,28 +320,41 @@ struct Concrete {
   }
 
   // The sizes to which all shapes broadcast.
-  static List broadcast(std::initializer_list<List> shapes) {
+  static List broadcast(std::initializer_list<List> shapes, const char* where) {
     List common;
     for (const List& shape : shapes) {
-      common.insert(common.begin(), std::max(shape.size(), common.size()) - common.size(), 1);
-      for (size_t place = 0; place < shape.size(); ++place) {
-        std::int64_t& size = common[common.size() - shape.size() + place];
-        if (size != 1 && shape[place] != 1 && size != shape[place]) {
-          throw std::runtime_error("sizes of " + std::to_string(size) + " and " + std::to_string(shape[place]) + " do not broadcast");
+      List joined = common.size() < shape.size() ? shape : common;
+      const List& shorter = common.size() < shape.size() ? common : shape;
+      for (size_t place = 1; place <= shorter.size(); ++place) {
+        std::int64_t& size = joined[joined.size() - place];
+        const std::int64_t other = shorter[shorter.size() - place];
+        if (size == 1) {
+          size = other;
+        } else if (other != 1 && size != other) {
+          fail(where, {"sizes ", shown(common), " and ", shown(shape), " do not broadcast"});
         }
-        size = size == 1 ? shape[place] : size;
       }
+      common = std::move(joined);
     }
     return common;
   }
 
   // The sizes without the dimensions `dims`, or with 1 in their place. No dimensions stand for all.
   template <class Shape>
-  static List reduce(const Shape& shape, const List& dims, bool keepdim) {
+  static List reduce(const Shape& shape, const List& dims, bool keepdim, const char* where) {
     const List before = sizes(shape);
+    const std::int64_t count = length(before);
     std::vector<bool> is_reduced(before.size(), dims.empty());
     for (const std::int64_t dim : dims) {
-      is_reduced.at(position(dim, length(before))) = true;
+      // A tensor without dimensions can be reduced over dimension 0.
+      const std::int64_t position = checked_dimension(dim, std::max<std::int64_t>(count, 1), where);
+      if (count == 0) {
+        continue;
+      }
+      if (is_reduced[position]) {
+        fail(where, {"dimension ", std::to_string(position), " is named twice"});
+      }
+      is_reduced[position] = true;
     }
     List after;
     for (size_t place = 0; place < before.size(); ++place) {
@@ -329,38 +366,106 @@ struct Concrete {
   }
 
   // The sizes of tensors that are joined along a dimension. A tensor of size 0 alone has no say.
-  static List cat(const std::vector<TensorFacts>& tensors, std::int64_t dim) {
-    List joined;
+  static List cat(const std::vector<TensorFacts>& tensors, std::int64_t dim, const char* where) {
+    if (tensors.empty()) {
+      fail(where, {"there are no tensors to join"});
+    }
+    std::optional<List> joined;
     for (const TensorFacts& tensor : tensors) {
       const List next = sizes(tensor);
-      if (joined.empty() || joined == List{0}) {
-        joined = next;
-      } else if (next != List{0}) {
-        const size_t place = position(dim, length(joined));
-        joined.at(place) += item(next, dim);
+      if (next == List{0}) {
+        continue;
       }
+      if (!joined.has_value()) {
+        joined = next;
+        continue;
+      }
+      const std::int64_t position = checked_dimension(dim, length(*joined), where);
+      bool fits = next.size() == joined->size();
+      for (std::int64_t other = 0; fits && other < length(next); ++other) {
+        fits = other == position || (*joined)[other] == next[other];
+      }
+      if (!fits) {
+        fail(where, {"sizes ", shown(*joined), " and ", shown(next), " do not join"});
+      }
+      (*joined)[position] = checked_add((*joined)[position], next[position], where);
     }
-    return joined;
+    const List result = joined.has_value() ? *joined : sizes(tensors[0]);
+    checked_dimension(dim, length(result), where);
+    return result;
   }
 
-  template <class Left, class Right>
-  static bool expect_equal(const Left& left, const Right& right) {
+  // Comparisons: of a whole condition, of a part of one, and of numbers that are no integers.
+  static bool expect_equal(std::int64_t left, std::int64_t right) {
     return left == right;
   }
 
-  template <class Left, class Right>
-  static bool expect_unequal(const Left& left, const Right& right) {
+  static bool equal(std::int64_t left, std::int64_t right) {
+    return left == right;
+  }
+
+  static bool equal_numbers(const Numeric& left, const Numeric& right, const char* where) {
+    return is_equal(compared(left, right, where));
+  }
+
+  static bool expect_unequal(std::int64_t left, std::int64_t right) {
     return left != right;
   }
 
-  template <class Left, class Right>
-  static bool expect_less(const Left& left, const Right& right) {
+  static bool unequal(std::int64_t left, std::int64_t right) {
+    return left != right;
+  }
+
+  static bool unequal_numbers(const Numeric& left, const Numeric& right, const char* where) {
+    return is_unequal(compared(left, right, where));
+  }
+
+  static bool expect_less(std::int64_t left, std::int64_t right) {
     return left < right;
   }
 
-  template <class Left, class Right>
-  static bool expect_less_equal(const Left& left, const Right& right) {
+  static bool less(std::int64_t left, std::int64_t right) {
+    return left < right;
+  }
+
+  static bool less_numbers(const Numeric& left, const Numeric& right, const char* where) {
+    return is_less(compared(left, right, where));
+  }
+
+  static bool expect_less_equal(std::int64_t left, std::int64_t right) {
     return left <= right;
+  }
+
+  static bool less_equal(std::int64_t left, std::int64_t right) {
+    return left <= right;
+  }
+
+  static bool less_equal_numbers(const Numeric& left, const Numeric& right, const char* where) {
+    return is_less_equal(compared(left, right, where));
+  }
+
+  static bool expect_greater(std::int64_t left, std::int64_t right) {
+    return left > right;
+  }
+
+  static bool greater(std::int64_t left, std::int64_t right) {
+    return left > right;
+  }
+
+  static bool greater_numbers(const Numeric& left, const Numeric& right, const char* where) {
+    return is_greater(compared(left, right, where));
+  }
+
+  static bool expect_greater_equal(std::int64_t left, std::int64_t right) {
+    return left >= right;
+  }
+
+  static bool greater_equal(std::int64_t left, std::int64_t right) {
+    return left >= right;
+  }
+
+  static bool greater_equal_numbers(const Numeric& left, const Numeric& right, const char* where) {
+    return is_greater_equal(compared(left, right, where));
   }
 
   // Whether the sizes between some first and some last dimensions of two tensors are equal.
@@ -429,23 +534,6 @@ struct Concrete {
   }
 
  private:
-  [[noreturn]] C10_NOINLINE static void fail_index(std::int64_t index, std::int64_t count) {
-    throw std::out_of_range("index " + std::to_string(index) + " is out of range for a list of " + std::to_string(count));
-  }
-
-  static size_t position(std::int64_t dim, std::int64_t count) {
-    if (dim < -count || dim >= count) {
-      throw std::out_of_range("dimension " + std::to_string(dim) + " is out of range for " + std::to_string(count));
-    }
-    return static_cast<size_t>(dim < 0 ? dim + count : dim);
-  }
-
-  static void check_divisor(std::int64_t by) {
-    if (by == 0) {
-      throw std::runtime_error("division of a size by zero");
-    }
-  }
-
   static bool ends_fit(
       const TensorFacts& tensor, std::int64_t before, std::int64_t after, const TensorFacts& other,
       std::int64_t other_before, std::int64_t other_after, bool both_broadcast) {
@@ -479,12 +567,11 @@ class PromotedTypes {
     add(dtype, 0);
   }
 
-  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-  void add(Number) {
+  void add(const Numeric& number) {
     using torch::headeronly::ScalarType;
-    add(std::is_same_v<Number, bool>    ? DtypeFacts(ScalarType::Bool)
-            : std::is_integral_v<Number> ? DtypeFacts(ScalarType::Long)
-                                         : Concrete::default_dtype(),
+    add(number.kind == Numeric::Kind::boolean ? DtypeFacts(ScalarType::Bool)
+            : number.is_integer()            ? DtypeFacts(ScalarType::Long)
+                                             : Concrete::default_dtype(),
         2);
   }
 

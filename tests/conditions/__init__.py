@@ -1,0 +1,1 @@
+"""Random conditions and sizes of library entries: C++, traces and Python's own arithmetic say the same of each call."""
