@@ -79,10 +79,11 @@ def built(operators: Sequence[DrawnOperator], abi: str, folder: Path, program: s
     kernels = [f"{signature} {{ return {clone}; }}" for signature, _ in _KERNEL.findall(header)]
     assert len(kernels) == len(operators)
     sources = [f'#include "{source}"' for source in sorted((out / "src" / name).glob("*.cpp"))]
+    # The generated sources include their header before those of PyTorch.
+    sources.append(f"#include <{'torch/csrc/stable/ops.h' if abi == 'stable' else 'ATen/ops/empty_like.h'}>")
     text = "\n".join([*sources, f"namespace {name} {{", "namespace native {", *kernels, "}", "}"])
     source = folder / f"{name}.cpp"
-    include = "torch/csrc/stable/ops.h" if abi == "stable" else "ATen/ATen.h"
-    source.write_text(f"#include <{include}>\n{text}\n")
+    source.write_text(f"{text}\n")
     compiler = Compiler(program, folder / f"build_{abi}", [out / "include", _INCLUDE])
     compiler.folder.mkdir()
     torch.ops.load_library(compiler.library(name, [source]))

@@ -22,6 +22,7 @@ from opwright.libraries.dialect.callable_operators import NONE, CallableOperator
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames, differentiable_results
 from opwright.libraries.dialect.head import Head
 from opwright.libraries.dialect.python_formulas import NoPython, PythonTranslator
+from opwright.model.declared_outputs import DTYPE_CLASSES, OutputOperation, dtype_codes
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     NO_DERIVATIVES,
@@ -32,6 +33,7 @@ from opwright.model.derivatives import (
     ForwardDerivative,
     MatchedDerivatives,
 )
+from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import (
     LibraryDerivatives,
     OperatorLibrary,
@@ -41,6 +43,7 @@ from opwright.model.operator_library import (
     gives_list,
     is_tensor_list,
 )
+from opwright.model.requirements import argument_names
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source import codes
@@ -222,11 +225,36 @@ def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
     """Report tensors that the derivatives of an operator leave out."""
     for function, infos in derivatives.infos.items():
         name = (function.library_fields.written or function.schema).name
+        integral = _integral_arguments(function)
         for info in infos.values():
             for argument in info.left_out if info.has_derivatives else ():
+                if argument.name in integral:
+                    continue
                 message = f"`{name}` has no formula for `{argument.name}`, and then refuses one that needs a gradient"
                 help = f"add a formula, or `{argument.name}: non_differentiable` if gradients may end there"
                 sink.warning(codes.NO_FORMULA, message, info.derivatives[0].span, help=help)
+
+
+def _integral_arguments(function: NativeFunction) -> frozenset[str]:
+    """Arguments whose entry says that they are integers or booleans, which never need a gradient."""
+    requirements = function.requirements
+    names: set[str] = set()
+    for condition in [] if requirements is None else [check.condition for check in requirements.checks]:
+        dtypes = [
+            operand for operand in condition.operands if operand and operand.operation is OutputOperation.dtype_of
+        ]
+        read = [argument_names(dtype) for dtype in dtypes]
+        is_integral = condition.operation is OutputOperation.dtype_in and not _DIFFERENTIABLE.intersection(
+            dtype_codes(condition.text)
+        )
+        if is_integral or (condition.operation is OutputOperation.equal and len(read) == 2 and read[1] <= names):
+            names |= read[0]
+    # The items of a list are called by its name.
+    return frozenset([name.removeprefix("opwright ").removesuffix(" item") for name in names])
+
+
+#: The codes of dtypes of which tensors may need a gradient.
+_DIFFERENTIABLE: Final = frozenset((*DTYPE_CLASSES["floating"], *DTYPE_CLASSES["complex"]))
 
 
 def _check_helpers(derivatives: Derivatives, helpers: frozenset[str], sink: Diagnostics) -> None:

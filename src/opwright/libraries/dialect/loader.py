@@ -262,9 +262,10 @@ def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport
         if has_own_signatures or function.manual_kernel_registration:
             message = f"the kernels of `{function.name}` get arguments as they are, so nothing checks what it requires"
             report.error(codes.CONTRADICTION, message, at, help="let generated code declare and register the kernels")
-        elif any(choice.python for kernel in function.kernels.values() for choice in kernel.implementations):
+        elif any(kernel.python for kernel in function.kernels.values()):
             message = f"`{function.name}` has a kernel in Python, which gets arguments that nothing checked"
-            report.error(codes.CONTRADICTION, message, at, help="write the kernel in C++, or check its arguments there")
+            help = "write the kernel in C++, or add one in C++, which then checks calls and chooses"
+            report.error(codes.CONTRADICTION, message, at, help=help)
         elif function.ends_in_autograd:
             message = f"`{function.name}` has kernels for autograd alone, before which nothing is checked"
             report.error(codes.CONTRADICTION, message, at, help="move the requirements to the operators that it calls")

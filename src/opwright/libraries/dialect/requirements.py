@@ -389,6 +389,11 @@ class RequirementsLoader:
             if key.value not in self._arguments:
                 self._load_result_layout(key, node, word)
                 continue
+            if not isinstance(node, Scalar):
+                message = f"the layout of `{key.value}` is one word, not {node.description}"
+                help = f"write one of {', '.join([f'`{name}`' for name in LAYOUT_WORDS])}"
+                self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=help)
+                continue
             layout = word.removesuffix(_REFUSED)
             if layout not in LAYOUT_WORDS and word != ANY:
                 layouts = [ANY, *LAYOUT_WORDS]

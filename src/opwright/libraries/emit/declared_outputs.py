@@ -19,6 +19,7 @@ from opwright.model.declared_outputs import (
     ValueKind,
     dtype_codes,
 )
+from opwright.model.requirements import argument_names
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import string_literal
 
@@ -253,11 +254,15 @@ class ExpressionPrinter:
     def _in_order(self, expression: OutputExpression, places: list[int]) -> str:
         """Text of a function that computes operands from left to right, so that errors are those of traces."""
         operands = list(expression.operands)
+        taken = argument_names(expression)
         lines = []
         for place in places:
             operand = operands[place]
             assert operand is not None
-            variable = OutputExpression(OutputOperation.argument, operand.type, text=f"opwright {place}")
+            name = f"opwright {place}"
+            while self.variable(name) in taken:
+                name += "_"
+            variable = OutputExpression(OutputOperation.argument, operand.type, text=name)
             lines.append(f"auto&& {self.variable(variable.text)} = {self.expecting(False).text(operand)};")
             operands[place] = variable
         value = self.text(expression._replace(operands=tuple(operands)))

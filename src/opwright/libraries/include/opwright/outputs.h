@@ -692,6 +692,11 @@ inline PromotedTypes with_type(const PromotedTypes& types, const at::Scalar& num
   return at::native::update_result_type_state(number, types);
 }
 
+template <class Value, std::enable_if_t<std::is_arithmetic_v<Value>, int> = 0>
+PromotedTypes with_type(const PromotedTypes& types, Value number) {
+  return with_type(types, at::Scalar(number));
+}
+
 inline PromotedTypes with_type(const PromotedTypes& types, const Numeric& number) {
   switch (number.kind) {
     case Numeric::Kind::boolean:
