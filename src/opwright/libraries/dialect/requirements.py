@@ -390,9 +390,9 @@ class RequirementsLoader:
                 self._load_result_layout(key, node, word)
                 continue
             if not isinstance(node, Scalar):
-                message = f"the layout of `{key.value}` is one word, not {node.description}"
-                help = f"write one of {', '.join([f'`{name}`' for name in LAYOUT_WORDS])}"
-                self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=help)
+                words = f"write one of {', '.join([f'`{name}`' for name in LAYOUT_WORDS])}"
+                fault = f"the layout of `{key.value}` is one word, not {node.description}"
+                self._sink.error(codes.REQUIRED_LAYOUT, fault, node.span, help=words)
                 continue
             layout = word.removesuffix(_REFUSED)
             if layout not in LAYOUT_WORDS and word != ANY:
