@@ -254,7 +254,7 @@ class ExpressionPrinter:
     def _in_order(self, expression: OutputExpression, places: list[int]) -> str:
         """Text of a function that computes operands from left to right, so that errors are those of traces."""
         operands = list(expression.operands)
-        taken = argument_names(expression)
+        taken = set(map(self.variable, argument_names(expression)))
         lines = []
         for place in places:
             operand = operands[place]

@@ -42,33 +42,33 @@ def _bounded(value, where, *parts):
     return value
 
 
-def _add(left, right, where):
+def _added(left, right, where):
     return _bounded(left + right, where, left, " + ", right)
 
 
-def _subtract(left, right, where):
+def _subtracted(left, right, where):
     return _bounded(left - right, where, left, " - ", right)
 
 
-def _multiply(left, right, where):
+def _multiplied(left, right, where):
     return _bounded(left * right, where, left, " * ", right)
 
 
-def _floor_divide(number, by, where):
+def _divided(number, by, where):
     try:
         return _bounded(number // by, where, number, " // ", by)
     except ZeroDivisionError:
         _fail(where, f"{number} // 0 divides by zero")
 
 
-def _modulo(number, by, where):
+def _remainder(number, by, where):
     try:
         return number % by
     except ZeroDivisionError:
         _fail(where, f"{number} % 0 divides by zero")
 
 
-def _negate(number, where):
+def _negated(number, where):
     return _bounded(-_real(number, where), where, "-(", number, ")")
 
 
@@ -150,7 +150,7 @@ def _joined(tensors, dim, where):
         pairs = [pair for index, pair in enumerate(zip(joined, sizes)) if index != place]
         if len(sizes) != len(joined) or not _all_equal(pairs):
             _fail(where, f"sizes {_shown(joined)} and {_shown(sizes)} do not join")
-        joined[place] = _add(joined[place], sizes[place], where)
+        joined[place] = _added(joined[place], sizes[place], where)
     joined = _sizes(tensors[0]) if joined is None else joined
     _dimension(dim, len(joined), where)
     return joined
@@ -279,12 +279,12 @@ def _promoted(*values):
 
 #: The text of operations that only has the texts of the operands. `{where}` is what errors say that cannot be computed.
 _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
-    OutputOperation.add: "_add({0}, {1}, {where})",
-    OutputOperation.subtract: "_subtract({0}, {1}, {where})",
-    OutputOperation.multiply: "_multiply({0}, {1}, {where})",
+    OutputOperation.add: "_added({0}, {1}, {where})",
+    OutputOperation.subtract: "_subtracted({0}, {1}, {where})",
+    OutputOperation.multiply: "_multiplied({0}, {1}, {where})",
     OutputOperation.value: "{0}",
-    OutputOperation.floor_divide: "_floor_divide({0}, {1}, {where})",
-    OutputOperation.modulo: "_modulo({0}, {1}, {where})",
+    OutputOperation.floor_divide: "_divided({0}, {1}, {where})",
+    OutputOperation.modulo: "_remainder({0}, {1}, {where})",
     OutputOperation.negation: "(not {0})",
     OutputOperation.is_given: "({0} is not None)",
     OutputOperation.value_or: "({0} if {0} is not None else {1})",
@@ -397,7 +397,7 @@ def _print_literal(printer: _Printer, expression: OutputExpression) -> str:
 def _print_negation(printer: _Printer, expression: OutputExpression) -> str:
     [operand], [text] = expression.operands, printer.texts(expression)
     is_literal = operand is not None and operand.operation is OutputOperation.literal
-    return f"(-{text})" if is_literal else f"_negate({text}, {printer.where})"
+    return f"(-{text})" if is_literal else f"_negated({text}, {printer.where})"
 
 
 def _print_comparison(printer: _Printer, expression: OutputExpression) -> str:
