@@ -188,6 +188,9 @@ def arguments(operator: DrawnOperator, chance: random.Random) -> dict[str, Value
 def _value(type: str, chance: random.Random) -> Value:
     if type.endswith("?"):
         return None if chance.random() < 0.3 else _value(type[:-1], chance)
+    if type == "SymInt[]":
+        # PyTorch reads no lists of symbols with lesser integers before it calls a kernel.
+        return [chance.choice([size for size in INTEGERS if size >= -(2**62)]) for _ in range(chance.randrange(4))]
     if type.endswith("[]"):
         return [_value(type[:-2], chance) for _ in range(chance.randrange(4))]
     match type:
