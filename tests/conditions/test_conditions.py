@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from opwright.emit.library.python import fakes, output_text, overloads, references
+from opwright.libraries.emit.python import fakes, output_text, overloads, references
 from tests.compile.conftest import program, torch
 from tests.conditions.comparison import Way, compare, ways
 from tests.conditions.library import built, operators_that_load, python_alone

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.dialects.library.requirements import RequirementsLoader
+from opwright.libraries.dialect.requirements import RequirementsLoader
 from opwright.model.requirements import Requirements
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics

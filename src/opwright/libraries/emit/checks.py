@@ -16,6 +16,7 @@ from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
+from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.autocast import autocast_policies
 from opwright.libraries.emit.boxed_calls import has_constructor, has_kernels
 from opwright.libraries.emit.c_shims import library_shims, shim_refusal

@@ -11,6 +11,7 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import FragmentContext
+from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.checks import checked_kernels
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.model.library import Library

@@ -5,7 +5,13 @@ from __future__ import annotations
 from opwright.convention import dispatcher, structured
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
-from opwright.libraries.emit.declared_outputs import OUTPUTS_HEADER, allocation, inplace_check, out_resize, shape_function
+from opwright.libraries.emit.declared_outputs import (
+    OUTPUTS_HEADER,
+    allocation,
+    inplace_check,
+    out_resize,
+    shape_function,
+)
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section, structured_groups
 from opwright.libraries.emit.requirements import check_call, has_checks, operator_name

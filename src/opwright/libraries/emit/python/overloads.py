@@ -20,7 +20,7 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     where_defined,
 )
-from opwright.emit.library.requirements import operator_name
+from opwright.libraries.emit.requirements import operator_name
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import SchemaKind
