@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from opwright.backends.dialect.loader import load
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.extra_key_reader import ExtraKeys
 from opwright.dialects.extra_key_schemas import add_extra_keys

@@ -37,11 +37,6 @@ _HEADER_ONLY: Final = {"headeronly": "torch/headeronly/core"}
 _SHIMS: Final = {"aoti": "torch/csrc/inductor/aoti_torch/generated"}
 _AUTOGRAD: Final = {"autograd": "torch/csrc/autograd/generated"}
 
-#: The behaviour of the releases whose own files Opwright makes.
-_PYTORCH_FILES: Final = "pytorch_files"
-_EXECUTORCH: Final = {"executorch": ""}
-_EXECUTORCH_JOB: Final = "opwright.mobile.executorch.job:load_executorch_job"
-_CHECK_TYPES: Final = Check(".executorch.checks:check_types")
 
 _ROWS: Final = (
     Family(
@@ -186,95 +181,6 @@ _ROWS: Final = (
         by_default=False,
         programs={"gen_pyi": None},
         rule="torch_stub_files",
-    ),
-    Family(
-        "library",
-        "the code around the operators of libraries",
-        emitters=(
-            *map(".library.{}".format, ("headers", "sources", "operator_tests", "c_shims", "stable")),
-            *map(".library.python.{}".format, ("module", "loader", "fakes", "overlaps", "overloads", "gradients")),
-            *map(
-                ".library.python.{}".format,
-                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references", "cache_keys"),
-            ),
-        ),
-        folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
-        imports=("opwright.libraries.dialect.loader",),
-        checks=(
-            *map(Check, (".library.checks:check_shapes", ".library.checks:check_cpp")),
-            *map(Check, (".library.checks:check_stable", ".library.checks:check_c_shims")),
-        ),
-        by_default=False,
-        serves_libraries=True,
-    ),
-    Family(
-        "backend",
-        "the code around the kernels of external backends",
-        emitters=(".backend.headers", ".backend.registrations", ".backend.dispatch_functions"),
-        folders={"backend": ""},
-        inputs=(REGISTRATIONS,),
-        imports=("opwright.backends.dialect.loader",),
-        serves_backends=True,
-        # Those of the operators that a backend file has of its own.
-        also_generates=("library",),
-        by_default=False,
-        checks=(
-            Check(".backend.checks:check_wrappers"),
-            Check("opwright.backends.dispatch.traps:check_backends", when_tolerant=False),
-            Check(".backend.checks:check_inherited_kernels", when_tolerant=False),
-        ),
-        programs={"gen_backend_stubs": None},
-    ),
-    Family(
-        "lazy",
-        "the code of lazy tensors of external backends",
-        emitters=(".lazy.files",),
-        folders={"lazy": "torch/csrc/lazy/generated"},
-        inputs=(REGISTRATIONS,),
-        dialects=("lazy",),
-        imports=("opwright.backends.dialect.lazy",),
-        checks=(Check(".backend.checks:check_wrappers"), Check(".lazy.checks:check_lazy")),
-        serves_backends=True,
-        by_default=False,
-        programs={"gen_lazy_tensor": None},
-        rule=_PYTORCH_FILES,
-    ),
-    Family(
-        "static_runtime",
-        "the operators of static runtime, with their tests",
-        emitters=(".static_runtime.operators", ".static_runtime.tests"),
-        folders={
-            "static_runtime": "torch/csrc/jit/runtime/static",
-            "static_runtime_tests": "benchmarks/static_runtime",
-        },
-        checks=(Check(".static_runtime.checks:check_static_runtime"),),
-        by_default=False,
-        programs={"gen_static_runtime_ops": None},
-        rule=_PYTORCH_FILES,
-    ),
-    Family(
-        "executorch_headers",
-        "the headers of ExecuTorch's kernels",
-        emitters=(".executorch.functions_header", ".executorch.kernel_headers"),
-        folders=_EXECUTORCH,
-        dialects=("executorch",),
-        checks=(_CHECK_TYPES, Check(".executorch.checks:check_functions")),
-        by_default=False,
-        job_loader=_EXECUTORCH_JOB,
-        programs={"executorch.gen": "headers"},
-        rule=_PYTORCH_FILES,
-    ),
-    Family(
-        "executorch_sources",
-        "the registrations of ExecuTorch's kernels",
-        emitters=(".executorch.kernels", ".executorch.custom_operators"),
-        folders=_EXECUTORCH,
-        dialects=("executorch",),
-        checks=(_CHECK_TYPES, Check(".executorch.checks:check_registrations")),
-        by_default=False,
-        job_loader=_EXECUTORCH_JOB,
-        programs={"executorch.gen": "sources"},
-        rule=_PYTORCH_FILES,
     ),
 )
 

@@ -35,7 +35,7 @@ FAMILIES: Final = (
             ),
             *map(
                 "opwright.libraries.emit.python.{}".format,
-                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references"),
+                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references", "cache_keys"),
             ),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},

@@ -30,7 +30,7 @@ from opwright.emit.extensions import (
 )
 from opwright.emit.family import Check, Family
 from opwright.emit.registrations import Registration
-from opwright.emit.registry import Check, Family
+from opwright.guests import guest_fields
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.plugin import Plugin

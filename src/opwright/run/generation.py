@@ -28,7 +28,7 @@ from opwright.files.template import (
     generated_comment,
     template_kind,
 )
-from opwright.guests import guest_template_packages
+from opwright.guests import guest_made_templates, guest_template_packages
 from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.release.generator_digests import check_generator
@@ -69,9 +69,7 @@ def template_path(name: str) -> str:
 #: The folder of a name decides which program the comments of its files name.
 _MADE_TEMPLATES: Final = {
     "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "opwright.emit.autograd.variable_type"),
-    "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.emit.registrations"),
-    "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.lazy.files"),
-    **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
+    **guest_made_templates(),
 }
 
 

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from opwright.dialects.table import DEPRECATED, DERIVATIVES, LIBRARY, NATIVE_AOT, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS
+from opwright.dialects.table import (
+    DEPRECATED,
+    DERIVATIVES,
+    NATIVE_AOT,
+    NATIVE_FUNCTIONS,
+    SHIM_TABLES,
+    TAGS,
+)
+from opwright.libraries.rows import LIBRARY
 from opwright.source.text import SourceFile
 from opwright.tools.files.file_kinds import expand_folders, kind_of, owners_of, tree_around
 

@@ -10,7 +10,6 @@ from opwright.backends.dispatch.traps import check_backends
 from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.table import BACKEND
 from opwright.emit.emitter import Job, Options
 from opwright.model.selection import EVERYTHING
 from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK

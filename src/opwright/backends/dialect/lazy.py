@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
 from opwright.model.external_backend import ExternalBackend

@@ -23,10 +23,10 @@ from opwright.backends.dialect.inherited import InheritedKernels
 from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.backends.dialect.tolerated import has_operators
+from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.nearest_key import suggested_key
-from opwright.dialects.table import BACKEND
 from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
 from opwright.model.external_backend import BackendEntry, BackendSection, EntryOptions, ExternalBackend, Fallback
 from opwright.model.hooks import Implementation

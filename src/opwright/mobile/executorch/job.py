@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.table import EXECUTORCH, NATIVE_FUNCTIONS
+from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.mobile.executorch_dialect.kernel_fields import pytorch_kernels
 from opwright.mobile.executorch_dialect.loader import load_custom, merge
+from opwright.mobile.rows import EXECUTORCH
 from opwright.model.catalog import Catalog
 from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators
 

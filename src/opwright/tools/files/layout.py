@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import BACKEND, DERIVATIVES, LIBRARY
+from opwright.dialects.table import DERIVATIVES
+from opwright.libraries.rows import LIBRARY
 from opwright.source.codes import NOT_LAID_OUT
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.edits import line_edits

@@ -11,9 +11,10 @@ from typing import Any
 
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import BACKEND, LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.libraries.dialect.head import read_head
+from opwright.libraries.rows import LIBRARY
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of

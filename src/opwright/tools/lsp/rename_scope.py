@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from opwright.dialects.table import DERIVATIVES, LIBRARY, NATIVE_FUNCTIONS
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, emitters
 from opwright.libraries.dialect.head import read_head
+from opwright.libraries.rows import LIBRARY
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
