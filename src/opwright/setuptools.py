@@ -41,6 +41,7 @@ from opwright.libraries.extension.requirements import (
     stable_target,
     with_torch_releases,
 )
+from opwright.libraries.extension.restored import ReadFiles
 from opwright.libraries.extension.toolchain import (
     DEFINITIONS,
     USE_CUDA,
@@ -267,11 +268,18 @@ class BuildWheel(bdist_wheel):
 class BuildOperators(build_ext):
     """Command that builds extension modules, operator libraries among them, with PyTorch's command."""
 
+    _copies_to_source = False
+
     def finalize_options(self) -> None:
         """Keep objects in the project: those of an editable install would be in a folder that is removed."""
         super().finalize_options()
         if self.editable_mode:
             self.build_temp = os.path.join("build", f"temp.{self.plat_name}-{sys.implementation.cache_tag}")
+
+    def run(self) -> None:
+        """Build; setuptools forgets meanwhile whether that is in place."""
+        self._copies_to_source = bool(self.inplace)
+        super().run()
 
     def build_extensions(self) -> None:
         """Generate code, and compile it with the sources."""
@@ -281,9 +289,13 @@ class BuildOperators(build_ext):
             os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         for extension in operators:
             self._generate(extension)
-        commands = self._commands()
+            self._check_sources(extension)
+        commands, read = self._commands(), ReadFiles(os.path.realpath(self.build_temp))
+        read.forget_restored()
         if commands is None or not self._repeat(commands, operators[0]):
             self._build(operators, commands)
+        objects = {self.get_ext_fullpath(each.name): map(os.path.realpath, each.extra_objects) for each in operators}
+        read.note(objects)
         for extension in operators:
             path = self.get_ext_fullpath(extension.name)
             if sys.platform == "linux" and not needs_cpp_library(path):
@@ -357,6 +369,23 @@ class BuildOperators(build_ext):
         if self.debug and _cuda_sources(extension):
             extension.define_macros.append((_CHECK_LAUNCHES, None))
         extension.packages = [_cmake_package(header, code.include) for header in headers]
+
+    def _check_sources(self, extension: OperatorExtension) -> None:
+        """End the build if a generated file would replace a source, before anything is compiled."""
+        packages, record = self.get_finalized_command("build_py"), self._record(extension)
+        own = (
+            f'rename it, or let the build generate into a package of its own, such as "{extension.package}._generated"'
+        )
+        files = extension.files_by_name()
+        with _reported_mistakes(f"the files of {extension.name} cannot be installed"):
+            if self._copies_to_source:
+                record.check(packages.get_package_dir(extension.package), files, own, places=("in place",))
+                if extension.tests is not None and extension.code is not None:
+                    tests = {os.path.basename(path): path for path in extension.code.tests}
+                    help = "rename it, or name another folder with `tests`"
+                    record.check(extension.tests, tests, help, places=("tests",))
+            folder = os.path.join(self.build_lib, *extension.package.split("."))
+            record.check(folder, files, own, places=("built", "in place"))
 
     def copy_extensions_to_source(self) -> None:
         """Copy the shared objects and the generated files into the packages of the sources."""

@@ -247,6 +247,11 @@ def add_drop_in_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
     )
+    parser.add_argument(
+        "--inputs-only",
+        action="store_true",
+        help="take nothing that the inputs lack from the installed PyTorch, for builds that declare their inputs",
+    )
     add_build_arguments(parser)
     add_release_argument(parser)
 

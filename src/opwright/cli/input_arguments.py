@@ -35,13 +35,30 @@ def open_named_inputs(
     """Inputs that the arguments name; `torch` replaces `--torch`."""
     from opwright.release.inputs import open_inputs
 
-    return open_inputs(
+    inputs = open_inputs(
         torch or arguments.torch,
         arguments.source_path,
         ask_whole=ask_whole_download(arguments),
         require_hashes=arguments.require_hashes,
         sink=sink,
     )
+    return inputs if arguments.source_path is None or sink is None else completed_inputs(arguments, inputs, sink)
+
+
+def completed_inputs(
+    arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics, *, autograd: bool = True
+) -> Inputs:
+    """Inputs with what their folder lacks from the installed PyTorch, unless the arguments say that it has all.
+
+    `autograd` tells whether the program reads the inputs of autograd from that folder.
+    """
+    asked = vars(arguments)
+    if any(asked.get(name) for name in ("hermetic", "declared", "describe", "inputs_only")):
+        return inputs
+    from opwright.release.lent import with_installed
+
+    strict = bool(asked.get("strict"))
+    return with_installed(inputs, sink, release=asked.get("release"), strict=strict, autograd=autograd)
 
 
 def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:

@@ -83,13 +83,9 @@ def request_facts(
         "program": program,
         "working folder": os.getcwd(),
         "arguments": {name: value for name, value in vars(arguments).items() if name not in without},
-        "installed": _installed_torch() if _asks_for_installed(arguments) else None,
+        # Folders lack what is then taken from there.
+        "installed": _installed_torch(),
     }
-
-
-def _asks_for_installed(arguments: argparse.Namespace) -> bool:
-    asked = vars(arguments)
-    return "torch" in asked and asked["torch"] in (None, "auto") and asked.get("source_path") is None
 
 
 def _installed_torch() -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from os.path import basename, dirname, isfile, join
@@ -336,6 +336,15 @@ class Generation:
         statuses: dict[str, Status] = {}
         summary = self._writer.write(tasks, statuses, previous)
         return Outcome(summary, statuses, {**previous.emitters, **build.states()}, build.fragment_counts())
+
+    def keep_sources(self, known_outputs: Collection[str]) -> None:
+        """Let writing end with a fault (E1212) before it replaces a file that somebody wrote.
+
+        The known outputs are files that earlier runs wrote. What other families make replaces whatever has the names,
+        as that of PyTorch's generator does.
+        """
+        if any(FAMILIES[name].serves_libraries or FAMILIES[name].serves_backends for name in self.request.families):
+            self._writer.known_outputs = known_outputs
 
     def render_files(self) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
         """Each output with its spec and the name of its template, once it is rendered; nothing is written.

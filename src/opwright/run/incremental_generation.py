@@ -339,6 +339,8 @@ class IncrementalGeneration:
             manifest = load_manifest(run)
             used = {path.rpartition("/")[0] for path in (manifest.outputs if manifest is not None else ())}
             remove_old_staging({*generation.request.folders.values(), *used})
+            if not run.apart:
+                generation.keep_sources(frozenset() if manifest is None else {*manifest.outputs, *manifest.left})
             processes = usable_processes(self.jobs)
             with self._stage("read the previous build"):
                 previous = self._previous_build(manifest)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from opwright.files.marks import check_replaced
 from opwright.files.plan import Plan, PlannedFile
 from opwright.files.workers import MOST_TASKS, share_work
 from opwright.files.writer import Writer, file_holds
@@ -63,10 +64,11 @@ class OutputWriter:
 
     `folders` gives each output folder's name its path. `is_chosen` tells which files the run makes, None for all; the
     others do not exist for it. `format_file` gives the formatted bytes of the file at a path, and may raise Fault; runs
-    with it have no previous build. If there is a `journal`, staging folders are noted in it.
+    with it have no previous build. If there is a `journal`, staging folders are noted in it. With `known_outputs`, no
+    file besides these is replaced that does not say that it is generated.
     """
 
-    __slots__ = ("_folders", "_format_file", "_is_chosen", "journal")
+    __slots__ = ("_folders", "_format_file", "_is_chosen", "journal", "known_outputs")
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class OutputWriter:
         self._is_chosen = is_chosen
         self._format_file = format_file
         self.journal: Journal | None = None
+        self.known_outputs: Collection[str] | None = None
 
     def plan(self, tasks: Iterable[Task]) -> Plan:
         """Every file with its path; nothing is rendered. Raises FaultsFound with all faults."""
@@ -230,7 +233,11 @@ class OutputWriter:
         try:
             before = None if previous is None else previous.file(files.name, spec.path, target)
             data = files.render(spec, before).data
-            return data if data is None or self._format_file is None else self._format_file(target, data)
+            if data is not None and self._format_file is not None:
+                data = self._format_file(target, data)
+            if data is not None and self.known_outputs is not None and target not in self.known_outputs:
+                check_replaced(target, data, "rename it, or name another folder with `--out`")
+            return data
         except (Fault, FaultsFound) as fault:
             sink.extend(files.new_diagnostics(fault))
             return None

@@ -134,10 +134,12 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.cli import console
+    from opwright.cli.input_arguments import completed_inputs
     from opwright.files.writer import make_folder
     from opwright.release.inputs import from_source_path
 
-    inputs = from_source_path(arguments.source_path).with_native_aot(arguments.native_aot_ops_dir, sink)
+    inputs = completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False)
+    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
     incremental = IncrementalGeneration(_identity(arguments))
     more_files = further_files(arguments, _folders(arguments))
     make_request = partial(_request, arguments, inputs)

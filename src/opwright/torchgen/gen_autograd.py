@@ -64,10 +64,12 @@ def _parser() -> Parser:
 
 def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
+    from opwright.cli.input_arguments import completed_inputs
     from opwright.release.inputs import from_files
 
     arguments.op_registration_whitelist = None
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
+    inputs = completed_inputs(arguments, inputs, sink, autograd=False)
     chosen: str | None = arguments.op_selection_yaml_path
     incremental = IncrementalGeneration(run)
     more_files = () if chosen is None else (chosen,)

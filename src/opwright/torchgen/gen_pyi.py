@@ -64,9 +64,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, folders: dict[str, str]) -> int:
     from opwright.cli import console
+    from opwright.cli.input_arguments import completed_inputs
     from opwright.run.request import Request
 
-    inputs = _inputs(arguments)
+    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False)
     request = Request(inputs=inputs, folders=folders, families=run.families, release=arguments.release)
     incremental = IncrementalGeneration(run)
     incremental.write(incremental.load(inputs, lambda _: request, sink))

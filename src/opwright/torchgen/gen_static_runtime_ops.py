@@ -158,12 +158,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work(sink: Diagnostics) -> int:
         from opwright.cli import console
+        from opwright.cli.input_arguments import completed_inputs
         from opwright.release.inputs import from_source_path
 
         if arguments.format and formatter is None:
             help = "install clang-format, or pass `--no-format`"
             sink.warning(NO_FORMATTER, "no `clang-format` on the path: the files are not formatted", help=help)
-        inputs = from_source_path(arguments.source_path)
+        inputs = completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False)
         incremental = IncrementalGeneration(run)
         incremental.write(
             incremental.load(inputs, lambda _: _request(arguments, inputs, run, formatter), sink, (), _scope)

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from opwright.cli import console
 from opwright.cli.arguments import Parser, add_release_argument, selection, spellings
 from opwright.cli.extra_files import check_overwrites
+from opwright.cli.input_arguments import completed_inputs
 from opwright.cli.streams import leave
 from opwright.dialects.selection.loader import load_operator_names
 from opwright.emit.registry import build_folders, program_families
@@ -62,7 +63,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     arguments.op_registration_whitelist = names
     families = tuple(program_families("gen_unboxing"))
     request = Request(
-        inputs=from_source_path(arguments.source_path),
+        inputs=completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False),
         release=arguments.release,
         folders=dict.fromkeys(build_folders("", families), arguments.install_dir),
         families=families,

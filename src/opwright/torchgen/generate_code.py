@@ -155,12 +155,13 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
+    from opwright.cli.input_arguments import completed_inputs
     from opwright.files.writer import make_folder
     from opwright.release.inputs import from_files
 
     native: str = arguments.native_functions_path
     autograd = autograd_folder(native)
-    inputs = from_files(native, arguments.tags_path, autograd)
+    inputs = completed_inputs(arguments, from_files(native, arguments.tags_path, autograd), sink, autograd=False)
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
     if arguments.gen_lazy_ts_backend:
         chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]

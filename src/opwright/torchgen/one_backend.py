@@ -66,9 +66,12 @@ def run_backend(program: str, arguments: argparse.Namespace, options: Callable[[
 
     def work(sink: Diagnostics) -> int:
         from opwright.cli import console
+        from opwright.cli.input_arguments import completed_inputs
         from opwright.release.inputs import open_inputs
 
         inputs = open_inputs(arguments.torch, arguments.source_path, sink=sink)
+        if arguments.source_path is not None:
+            inputs = completed_inputs(arguments, inputs, sink)
         incremental = IncrementalGeneration(run)
         more_files = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
         generation = incremental.load(

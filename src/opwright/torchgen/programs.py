@@ -51,9 +51,11 @@ def _write(
     arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, folders: dict[str, str], named: bool
 ) -> int:
     from opwright.cli import console
+    from opwright.cli.input_arguments import completed_inputs
     from opwright.release.inputs import from_files
 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
+    inputs = completed_inputs(arguments, inputs, sink, autograd=False)
     templates = templates_as_named(arguments.autograd) if named else None
     incremental = IncrementalGeneration(run)
     write_all(incremental, inputs, lambda _: _request(inputs, arguments, run, folders, templates), sink)

@@ -92,6 +92,29 @@ function(opwright_generate target)
   endif()
 endfunction()
 
+# Ends the configuration if a source of the package that modules are installed into has the name of one of them: what is
+# installed last would replace the other.
+function(_opwright_check_sources destination)
+  if(IS_ABSOLUTE "${destination}")
+    cmake_path(GET destination FILENAME destination)
+  endif()
+  foreach(module IN LISTS ARGN)
+    cmake_path(GET module FILENAME name)
+    foreach(top "" "src/" "python/")
+      set(source "${CMAKE_CURRENT_SOURCE_DIR}/${top}${destination}/${name}")
+      if(EXISTS "${source}" AND NOT IS_DIRECTORY "${source}")
+        file(READ "${source}" head LIMIT 4096)
+        if(head AND NOT head MATCHES "[Gg]enerated (by|from)")
+          message(NOTICE "opwright_add_operator_library: ${source} does not say that it is generated, and a generated "
+            "module of this name would replace it: rename it, or name another package, such as "
+            "DESTINATION ${destination}/_generated")
+          message(FATAL_ERROR "opwright_add_operator_library: a generated module would replace ${source}")
+        endif()
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 function(opwright_add_operator_library target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION;OUTPUT_NAME;PYTHON_FILES" "YAML;SOURCES;OPTIONS")
   if(NOT arg_YAML)
@@ -147,6 +170,7 @@ function(opwright_add_operator_library target)
     target_link_options(${target} PRIVATE "LINKER:--no-undefined")
   endif()
   if(arg_DESTINATION)
+    _opwright_check_sources("${arg_DESTINATION}" ${modules})
     install(TARGETS ${target} LIBRARY DESTINATION "${arg_DESTINATION}" RUNTIME DESTINATION "${arg_DESTINATION}")
     install(FILES ${modules} DESTINATION "${arg_DESTINATION}")
     # What other libraries need to call the operators from C++.

@@ -7,9 +7,13 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from opwright.files.marks import check_replaced, says_generated
 from opwright.files.plain_files import read_plain_file, real_path, remove_below
 from opwright.files.staging import replace_state
 from opwright.files.writer import write_file
+
+#: What follows the name of a place where files are noted that do not say that they are generated.
+_UNMARKED: Final = ", without a mark"
 
 
 class BuildRecord:
@@ -21,19 +25,40 @@ class BuildRecord:
         self._path: Final = path
         self._names: Final[dict[str, list[str]]] = _read(path)
 
+    def check(self, folder: str, files: Mapping[str, str], help: str, *, places: Collection[str]) -> None:
+        """Raises Fault (E1212) for a file in a folder that one of these would replace, and that somebody wrote.
+
+        What earlier builds put into the places may have no mark that it is generated, as that of plug-ins.
+        """
+        unmarked = {name for place in places for name in self._names.get(f"{place}{_UNMARKED}", ())}
+        for name, path in files.items():
+            if name not in unmarked and os.path.getsize(path):
+                with open(path, "rb") as stream:
+                    check_replaced(os.path.join(folder, name), stream.read(), help)
+
     def install(self, place: str, folder: str, files: Mapping[str, str], *, copied_from: str = "") -> None:
         """Put files, by name, into the folder of a place, and remove from it what earlier builds put there besides.
 
-        Files with the same bytes are left alone, and others replaced: nobody edits generated files. `copied_from` is a
-        place whose files another command copies into this one. Raises Fault for a file that cannot be written.
+        Files with the same bytes are left alone, and others replaced; `check` says which must not be. `copied_from` is
+        a place whose files another command copies into this one. Raises Fault for a file that cannot be written.
         """
-        earlier = {*self._names.get(place, ()), *self._names.get(copied_from, ())}
-        gone = [name.replace(os.sep, "/") for name in earlier.difference(files)]
+        places = (place, copied_from)
+        earlier = {name for each in places for name in self._names.get(each, ())}
+        unmarked = {name for each in places for name in self._names.get(f"{each}{_UNMARKED}", ())}
+        gone = [
+            name.replace(os.sep, "/")
+            for name in earlier.difference(files)
+            if name in unmarked or says_generated(os.path.join(folder, name))
+        ]
         remove_below(os.path.realpath(folder), gone)
         for name, path in files.items():
+            if not os.path.getsize(path) and os.path.exists(os.path.join(folder, name)):
+                # A file such as `py.typed` says all by being there, and the project's may say more.
+                continue
             with open(path, "rb") as stream:
                 write_file(real_path(os.path.join(folder, name)), stream.read())
         self.note(place, files)
+        self.note(f"{place}{_UNMARKED}", [name for name, path in files.items() if not says_generated(path)])
 
     def note(self, subject: str, names: Collection[str]) -> bool:
         """Note names about a subject, and tell whether they are those that the last build noted."""

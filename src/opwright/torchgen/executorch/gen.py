@@ -211,10 +211,12 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
 
 def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.cli import console
+    from opwright.cli.input_arguments import completed_inputs
     from opwright.files.writer import make_folder
 
     _check_templates(arguments)
-    inputs, run = _inputs(arguments), _identity(arguments)
+    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False)
+    run = _identity(arguments)
     incremental = IncrementalGeneration(run)
     generation = incremental.load(
         inputs, lambda sink: _request(arguments, inputs, sink), sink, _further_files(arguments)
