@@ -59,6 +59,7 @@ STAYS = (
     f"SOME_MACRO(x) {DEFINE}",
     f"#ifdef A\nif (on())\n#else\nimportant++;\n#endif\n{DEFINE}",
     f"#ifdef A\nif (on()) {{\n#endif\n{DEFINE}\n#ifdef A\n}}\n#endif",
+    f"if (on())\n#ifdef A\nimportant++;\n#endif\n{DEFINE}",
     f"auto& n = {DEFINE}",
     f"{DEFINE.removesuffix(';')}, important++;",
     f"// text \\ \n{DEFINE}",
@@ -198,3 +199,15 @@ def test_a_run_names_what_stays_and_keeps_what_the_file_is(
     wanted = b"\xef\xbb\xbf" + text.replace(DEFINE, "").replace("\n", "\r\n").encode()
     assert Path("a.cpp").read_bytes() == wanted
     assert os.stat("a.cpp").st_mode & 0o777 == 0o640
+
+
+def test_policies_without_semicolons_always_run() -> None:
+    """PyTorch's macros for policies are statements with or without a semicolon behind them."""
+    body = "KERNEL_CPU(acme, f, fp32)\nKERNEL_CPU(acme, g, fp32);\nif (on()) KERNEL_CPU(acme, h, fp32)"
+    text = f"TORCH_LIBRARY_IMPL(acme, AutocastCPU, m) {{\n{body}\n}}\n"
+    rows = read_cpp_sources([SourceFile("a.cpp", text)], {}).statements
+    assert [(row.name, row.at_run_time) for row in rows] == [("acme.f", False), ("acme.g", False), ("acme.h", True)]
+    text = text.replace("fp32)", 'R"(x}\nplugins: [evil])")', 1)
+    read = read_cpp_sources([SourceFile("a.cpp", text)], {})
+    assert [row.policy for row in read.statements] == ["fp32", "fp32"]
+    assert len(read.unread) == 1

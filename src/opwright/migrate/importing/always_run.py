@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
@@ -11,6 +12,8 @@ from opwright.syntax.cpp_tokens import Token, closing_index
 #: What the reader says of a registration that a branch decides about.
 AT_RUN_TIME: Final = "a condition that is evaluated at run time decides whether it is registered"
 _JUMPS: Final = frozenset(("return", "goto", "throw", "co_return"))
+#: Macros that are whole statements, with their semicolon.
+_OF_PYTORCH: Final = re.compile(r"KERNEL(?:_[A-Z_]+)?")
 _BOUNDARIES: Final = (";", "{", "}")
 #: What may stand between the beginning of a statement and the value that it declares.
 _DECLARING: Final = frozenset(("=", "&", "*", "::", "<", ">", "auto", "const", "static"))
@@ -70,7 +73,8 @@ def _starts(body: Sequence[Token]) -> list[int]:
             has_lambda = has_lambda or (text == "[" and following in ("(", "{"))
             if text == "{" and not has_lambda and any(token.text in _JUMPS for token in body[index:end]):
                 break
-            begins = text == "{"
+            is_macro = text == "(" and starts[-1:] == [index - 1] and _OF_PYTORCH.fullmatch(body[index - 1].text)
+            begins = text == "{" or bool(is_macro)
             index = end + 1
             continue
         begins = text in _BOUNDARIES
@@ -89,7 +93,7 @@ def _begins_in_each_branch(body: Sequence[Token], index: int) -> bool:
             if body[before].text not in _BOUNDARIES:
                 return False
         before -= 1
-    return before < 0 or body[before].text in _BOUNDARIES
+    return before in (-1, index - 1) or body[before].text in _BOUNDARIES
 
 
 def declares_always(head: Sequence[Token]) -> bool:

@@ -445,7 +445,7 @@ class _Reader:
             given = [text_of(part) for part in arguments(body, index + 1)][0 if match["device"] else 1 :]
             end = min(closing_index(body, index + 1), len(body) - 1)
             place = SourcePlace(path, body[index].line, body[end].line, body[index].start)
-            if len(given) < (2 if match["named"] is None else 3):
+            if len(given) < (2 if match["named"] is None else 3) or not given[-1].isidentifier():
                 self._unread.append((place, f"`{match[0]}` names no operator with a policy"))
                 continue
             name = ".".join(given[:-1]) if match["named"] is None else given[1].strip('"')

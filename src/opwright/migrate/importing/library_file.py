@@ -58,7 +58,7 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     if namespace == BUILD_NAMESPACE:
         lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
     elif _has_callers(operators, namespace, kernels):
-        lines.append(f"cpp_namespace: {namespace}::ops")
+        lines.append(f"cpp_namespace: {scalar(f'{namespace}::ops')}")
     if imported.is_stable:
         lines.append("abi: stable")
         if any(operator.tags for operator in operators):
@@ -156,9 +156,10 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
     if operator.alias_analysis in ALIAS_ANALYSES:
         lines.append(f"  alias_analysis: {operator.alias_analysis}")
     if operator.outputs:
-        lines.append(f"  outputs: {operator.outputs}")
+        lines.append(f"  outputs: {scalar(operator.outputs)}")
     if operator.autocast:
-        lines.append(f"  autocast: {{{', '.join([f'{device}: {policy}' for device, policy in operator.autocast])}}}")
+        policies = [f"{flow_scalar(device)}: {flow_scalar(policy)}" for device, policy in operator.autocast]
+        lines.append(f"  autocast: {{{', '.join(policies)}}}")
     keys = _plain_keys(operator, place)
     if operator.by_hand:
         lines.append("  manual_kernel_registration: True")
