@@ -1,6 +1,6 @@
 # Every target makes the virtual environment it needs. What a fresh machine needs: Python 3.10+, git, make, a C++ compiler.
 
-PYTHON ?= $(firstword $(foreach candidate,python3 python3.13 python3.12 python3.11 python3.10,\
+PYTHON ?= $(firstword $(foreach candidate,python3 python3.14 python3.13 python3.12 python3.11 python3.10,\
     $(shell $(candidate) -c 'import sys; sys.version_info >= (3, 10) and print("$(candidate)")' 2>/dev/null)))
 # The release that the outputs are compared with.
 RELEASE ?= 2.13.0
@@ -144,8 +144,9 @@ test-times: $(REFERENCE)
 	$(VENV)/bin/python -m compileall -q src
 	$(VENV)/bin/python -m tests.times -- -q $(PARALLEL) -m "not network and not slow and not thorough"
 
-# The tests under every Python from 3.10 on that is found. SKIP='3.11 3.12' leaves out the tests, not the comparison of
-# outputs, of some; ONLY takes 3.12, oldest or newest. An environment takes 5 GB if its PyTorch is for CUDA.
+# The tests under every Python from 3.10 on that is found, and under Debian's newest, where root can make a folder of it.
+# SKIP='3.11 3.12' leaves out the tests, not the comparison of outputs, of some; ONLY takes 3.12, oldest or newest. An
+# environment takes 5 GB if its PyTorch is for CUDA.
 SKIP ?=
 test-pythons: $(REFERENCE)
 	$(VENV)/bin/python -m tests.pythons --release $(RELEASE) --jobs $(JOBS) --pip-flags '$(PIP_FLAGS) $(SMALL_WHEELS_FLAG)' \

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import warnings
 from pathlib import Path
 
 import pytest
 
-from tests.pythons.interpreters import TOO_OLD, Interpreter
+from tests.pythons.debian import NEWEST
+from tests.pythons.interpreters import OLDEST, TOO_OLD, Interpreter
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 
@@ -20,6 +22,21 @@ STARTS = {
     "drop-in": ["-m", "opwright.torchgen.gen"],
     "worker": ["-I", "-S", "-B", "-c", f"import sys; sys.path[:0] = [{str(SOURCES)!r}]; from opwright.cli import main"],
 }
+
+
+def test_pages_name_the_pythons_that_are_tested() -> None:
+    """The table of Pythons, the README, what an index shows, and the jobs of continuous integration agree."""
+    root = SOURCES.parent
+    oldest, newest = OLDEST[1], NEWEST[1]
+    series = [f"3.{minor}" for minor in range(oldest, newest + 1)]
+    metadata = (root / "pyproject.toml").read_text("utf-8")
+    assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', metadata) == series
+    page = (root / "docs" / "installation.md").read_text("utf-8").partition("### Pythons\n")[2].partition("\n###")[0]
+    rows = [name for names in re.findall(r"(?m)^\| (3\.[\d., ]+) \| all tests", page) for name in names.split(", ")]
+    assert rows == series
+    assert f"tests run with {series[0]} to {series[-1]}" in (root / "README.md").read_text("utf-8")
+    jobs = (root / ".github" / "workflows" / "test.yml").read_text("utf-8")
+    assert re.findall(r"(?m)^        python: \[(.*)\]$", jobs) == [", ".join(f'"{name}"' for name in series)]
 
 
 def test_the_package_parses_everywhere() -> None:

@@ -2,7 +2,8 @@
 
 Opwright's wheel is built once and installed into an environment for each interpreter. The oldest and the newest run all
 tests of `make test`, the newest in random order, those between a core of them. Environments are made one after the
-other, and removed. All interpreters have to write the same files, and to go on in each other's output folders.
+other, and removed. If the machine has not the newest Python, a folder with Debian's serves, where one can be made. All
+interpreters have to write the same files, and to go on in each other's output folders.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 from tests.publishing.distributions import build
+from tests.pythons.debian import newest_of_debian
 from tests.pythons.environments import ROOT, Environment, NotInstalled, TestRun
 from tests.pythons.interpreters import SUPPORTED, Interpreter
 from tests.pythons.same_files import found_differences
@@ -109,8 +111,9 @@ def main() -> int:
 
     arguments = _arguments()
     wheel = build(ROOT, _WORK / "dist").wheel
-    passed = _rows(SUPPORTED, wheel, arguments)
-    environments = [Environment(interpreter, _WORK / f"small-{interpreter.name}") for interpreter in SUPPORTED]
+    interpreters = [*SUPPORTED, *newest_of_debian(_WORK, SUPPORTED)]
+    passed = _rows(interpreters, wheel, arguments)
+    environments = [Environment(interpreter, _WORK / f"small-{interpreter.name}") for interpreter in interpreters]
     for environment in environments:
         environment.install([str(wheel)], shlex.split(arguments.pip_flags))
     spec = find_spec("torchgen")
@@ -120,7 +123,7 @@ def main() -> int:
     differences = list(found_differences(environments, inputs, _WORK / "files"))
     for environment in environments:
         environment.remove()
-    names = ", ".join(interpreter.name for interpreter in SUPPORTED)
+    names = ", ".join(interpreter.name for interpreter in interpreters)
     print("\n".join(differences) or f"Python {names} write the same files, and go on in each other's folders.")
     return 0 if passed and not differences else 1
 

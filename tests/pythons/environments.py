@@ -35,19 +35,20 @@ class TestRun(NamedTuple):
 
 
 class Environment:
-    """A new virtual environment in a folder, which an older one there makes way for."""
+    """A new virtual environment in a folder, which an older one there makes way for; `words` start its Python."""
 
     def __init__(self, interpreter: Interpreter, folder: Path) -> None:
         self.interpreter = interpreter
         self.folder = folder
         self.python = folder / "bin" / "python"
+        self.words = [*interpreter.enter, str(self.python)]
         self.remove()
-        subprocess.run([interpreter.path, "-m", "venv", str(folder)], check=True)
+        subprocess.run([*interpreter.enter, interpreter.path, "-m", "venv", str(folder)], check=True)
 
     def install(self, requirements: Sequence[str], flags: Sequence[str] = ()) -> None:
         """Install packages. Raises NotInstalled if pip does not find them or cannot install them."""
         command = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", *flags, *requirements]
-        done = subprocess.run([self.python, *command], capture_output=True, text=True, check=False)
+        done = subprocess.run([*self.words, *command], capture_output=True, text=True, check=False)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
             raise NotInstalled((errors or done.stderr.splitlines() or ["pip failed"])[-1])
@@ -55,14 +56,14 @@ class Environment:
     def torch(self) -> str:
         """The version of PyTorch, which names its build."""
         return subprocess.run(
-            [self.python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True
+            [*self.words, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True
         ).stdout.strip()
 
     def test(self, arguments: Sequence[str], log: Path) -> TestRun:
         """Run pytest with the installed wheel, not with the sources; `log` gets what it prints."""
         # Tests start programs of the environment, such as mypy and cmake, by their names.
         path = os.pathsep.join([str(self.python.parent), os.environ.get("PATH", "")])
-        command = [str(self.python), "-m", "pytest", "-q", "--rootdir", str(ROOT), "-c", "pyproject.toml", *arguments]
+        command = [*self.words, "-m", "pytest", "-q", "--rootdir", str(ROOT), "-c", "pyproject.toml", *arguments]
         started = time.monotonic()
         with log.open("w") as stream:
             status = subprocess.run(

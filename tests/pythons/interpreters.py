@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["OLDEST", "SUPPORTED", "TOO_OLD", "Interpreter"]
+__all__ = ["OLDEST", "SUPPORTED", "TOO_OLD", "Interpreter", "asked"]
 
 OLDEST = (3, 10)
 """The oldest Python that Opwright supports."""
@@ -24,11 +24,13 @@ print(json.dumps([list(sys.version_info[:3]), free, sys.executable, platform.pyt
 
 
 class Interpreter(NamedTuple):
-    """A CPython: its version, whether it is a free-threaded build, and the path of its program."""
+    """A CPython: its version, whether it is a free-threaded build, the path of its program, and how to get there."""
 
     version: tuple[int, int, int]
     is_free_threaded: bool
     path: str
+    enter: tuple[str, ...] = ()
+    """The words before a command that let it run where the interpreter is; none on this machine itself."""
 
     @property
     def name(self) -> str:
@@ -42,7 +44,7 @@ def _find_interpreters() -> list[Interpreter]:
     They are looked for on PATH and where pyenv, uv and asdf install them.
     """
     newest: dict[str, Interpreter] = {}
-    for interpreter in filter(None, map(_ask, dict.fromkeys(_paths()))):
+    for interpreter in filter(None, map(asked, dict.fromkeys(_paths()))):
         known = newest.get(interpreter.name)
         if known is None or known.version < interpreter.version:
             newest[interpreter.name] = interpreter
@@ -63,14 +65,14 @@ def _paths() -> Iterator[str]:
         yield from sorted(str(path) for path in root.glob("*/bin/python3"))
 
 
-def _ask(path: str) -> Interpreter | None:
+def asked(path: str, enter: tuple[str, ...] = ()) -> Interpreter | None:
     """The interpreter at a path; None if it does not start, as a shim without a version, or is no CPython."""
     try:
-        done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, timeout=60, check=True)
+        done = subprocess.run([*enter, path, "-I", "-c", _ASK], capture_output=True, timeout=60, check=True)
         version, is_free_threaded, program, implementation = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    return Interpreter(tuple(version), is_free_threaded, program) if implementation == "CPython" else None
+    return Interpreter(tuple(version), is_free_threaded, program, enter) if implementation == "CPython" else None
 
 
 _FOUND = _find_interpreters()

@@ -36,7 +36,7 @@ _EDITS = (
 
 def _generate(environment: Environment, tree: Path, out: Path) -> None:
     for number, words in enumerate(_RUNS):
-        command = [str(environment.python), "-m", "opwright", "generate", "--source-path", str(tree), *words]
+        command = [*environment.words, "-m", "opwright", "generate", "--source-path", str(tree), *words]
         done = subprocess.run([*command, "--out", str(out / str(number))], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
