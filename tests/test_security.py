@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,3 +56,92 @@ def test_named_tests_exist() -> None:
     named = _TEST.findall(text)
     assert len(named) == text.count("tests/")
     assert [f"{path}::{name}" for path, name in named if name not in functions_of(path)] == []
+
+
+#: Fields of library files whose values are code, or name code or files.
+CODE = {"samples", "when", "if", "requires", "python", "reference", "kernel", "batch_rule", "includes", "dispatch"}
+#: Those whose values are names, numbers, sizes, choices and texts.
+DATA = set(
+    [
+        "CPU",
+        "CUDA",
+        "HPU",
+        "IPU",
+        "MAIA",
+        "MPS",
+        "MTIA",
+        "PrivateUse1",
+        "XLA",
+        "XPU",
+        "abi",
+        "alias_analysis",
+        "autocast",
+        "autogen",
+        "c_shims",
+        "category_override",
+        "contracts",
+        "cpp_namespace",
+        "cpp_no_default_args",
+        "derivative_includes",
+        "derivatives",
+        "device",
+        "device_check",
+        "device_guard",
+        "dims",
+        "doc",
+        "dtype",
+        "dtypes",
+        "fallback",
+        "from",
+        "func",
+        "function",
+        "kernel_namespace",
+        "kernel_signatures",
+        "layout",
+        "like",
+        "linear",
+        "manual_cpp_binding",
+        "manual_kernel_registration",
+        "namespace",
+        "operators",
+        "outputs",
+        "overlap",
+        "precomputed",
+        "priority",
+        "python_module",
+        "python_package",
+        "reduction",
+        "saved",
+        "size",
+        "structured",
+        "structured_delegate",
+        "structured_inherits",
+        "tags",
+        "tolerances",
+        "torch",
+        "use_const_ref_for_mutable_tensors",
+        "variants",
+    ]
+)
+
+
+def fields_of(node: object) -> set[str]:
+    """The names of the properties in a JSON schema."""
+    if isinstance(node, list):
+        return set().union(*map(fields_of, node))
+    if not isinstance(node, dict):
+        return set()
+    properties = node.get("properties")
+    names = set(properties) if isinstance(properties, dict) else set()
+    return names.union(*map(fields_of, node.values()))
+
+
+def test_each_field_of_a_library_is_code_or_data(capsys: pytest.CaptureFixture[str]) -> None:
+    """A field that no list here has needs a decision, and the table of the page names the fields that are code."""
+    assert main(["schema", "library"]) == 0
+    assert fields_of(json.loads(capsys.readouterr().out)) == CODE | DATA
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"(?m)^\| library files \| (.*) \|$", text)
+    assert {
+        name for name in ("samples", "when", "if", "requires", "python", "reference") if f"`{name}`" not in row
+    } == set()
