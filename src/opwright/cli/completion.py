@@ -49,7 +49,7 @@ def complete(parser: Parser, commands: Mapping[str, str], load: Callable[[str], 
     from argcomplete import autocomplete
 
     words = os.environ.get("COMP_LINE", "").split()[1:2]
-    subparsers = parser.add_subparsers(parser_class=_command_parser)
+    subparsers = parser.add_subparsers(parser_class=_CommandParser)
     for name, text in commands.items():
         command_parser = subparsers.add_parser(name, help=text)
         if [name] == words:
@@ -63,9 +63,11 @@ def complete(parser: Parser, commands: Mapping[str, str], load: Callable[[str], 
     autocomplete(parser, always_complete_options=False)
 
 
-def _command_parser(prog: str, **_: object) -> Parser:
+class _CommandParser(Parser):
     """Parser of a command. From Python 3.14 on, `argparse` says more of it than its name."""
-    return Parser(prog)
+
+    def __init__(self, prog: str, **_: object) -> None:
+        super().__init__(prog)
 
 
 def release_names(prefix: str, **_: object) -> Iterable[str]:
