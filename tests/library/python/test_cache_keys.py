@@ -65,6 +65,8 @@ def test_every_edit_that_traces_read_changes_the_digest(generate: Generate, libr
         (library.replace(shape, f"{shape}\n  dtypes: {{x: [float32]}}"), FORMULA),
         (library.replace(shape, f"{shape}\n  autocast: fp32"), FORMULA),
         (library.replace(shape, f"{shape}\n  tags: pointwise"), FORMULA),
+        (library.replace(shape, f"{shape}\n  layout: {{x: contiguous}}"), FORMULA),
+        (library.replace(shape, f"{shape}\n  layout: {{x: last_contiguous}}"), FORMULA),
     ]
     digests = [declared(generate(*text)) for text in texts]
     assert len(set(digests)) == len(digests)

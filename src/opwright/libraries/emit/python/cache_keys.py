@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.libraries.emit import sources
+from opwright.libraries.emit import sources, stable
 from opwright.libraries.emit.parts import LibraryPart
 from opwright.libraries.emit.python import (
     autocasts,
@@ -26,6 +26,7 @@ from opwright.libraries.emit.python import (
 )
 from opwright.libraries.emit.python import kernels as python_kernels
 from opwright.libraries.emit.python.registrations import module_emitter
+from opwright.libraries.emit.stable import StableLibrary
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
@@ -33,9 +34,9 @@ from opwright.source.records import NamedTuple
 #: The name of the module.
 CACHE_KEYS: Final = "_cache_keys"
 
-#: The files with what traces read.
+#: The modules that write what traces read, in sources and Python; headers are for callers.
 _READ_BY_TRACES: Final = (
-    *(sources, fakes, overlaps, overloads, gradients),
+    *(sources, stable, fakes, overlaps, overloads, gradients),
     *(autocasts, batch_rules, sharding, python_kernels, references),
 )
 
@@ -55,12 +56,16 @@ class _Traced(NamedTuple):
     reads_binary: bool
 
 
-def _libraries(job: Job) -> Sequence[_Traced]:
+def _read_by_traces(job: Job) -> list[AnyEmitter]:
     emitters = [emitter for module in _READ_BY_TRACES for emitter in module.emitters(job)]
+    return [emitter for emitter in emitters if emitter.folder != "include"]
+
+
+def _libraries(job: Job) -> Sequence[_Traced]:
     texts: dict[str, list[tuple[Callable[[Any, FragmentContext], Slots], object]]] = {}
-    for emitter in emitters:
+    for emitter in _read_by_traces(job):
         for unit in emitter.units(job):
-            namespace = unit.library.namespace if isinstance(unit, LibraryPart) else unit.namespace
+            namespace = unit.library.namespace if isinstance(unit, LibraryPart | StableLibrary) else unit.namespace
             texts.setdefault(namespace, []).append((emitter.fragment, unit))
     return [
         _Traced(
@@ -198,5 +203,5 @@ def _module(library: _Traced, context: FragmentContext) -> Slots:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the module."""
-    reads = {read: None for module in _READ_BY_TRACES for emitter in module.emitters(job) for read in emitter.reads}
+    reads = {read: None for emitter in _read_by_traces(job) for read in emitter.reads}
     return [module_emitter(CACHE_KEYS.removeprefix("_"), _libraries, _module).replace(reads=tuple(reads))]
