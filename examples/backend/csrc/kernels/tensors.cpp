@@ -204,6 +204,16 @@ at::Tensor Kernels::unfold_backward(
   return grad;
 }
 
+// Whether a tensor can take the place of another in the same object, as `Module.to` and `Tensor.data` ask. Dense tensors
+// can, on this device and on the CPU, and so do two tensors of the same kind.
+bool Kernels::_has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
+  const auto is_dense = [](const at::Tensor& tensor) {
+    const auto keys = tensor.key_set();
+    return keys.has_any(c10::DispatchKeySet(c10::DispatchKey::Dense)) && (tensor.is_cpu() || tensor.is_privateuseone());
+  };
+  return self.key_set() == from.key_set() || (is_dense(self) && is_dense(from));
+}
+
 // The work of each call is done when it returns, so that memory is never in use on another stream.
 void Kernels::record_stream(at::Tensor& /*self*/, at::Stream /*s*/) {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from opwright.backends.emit.section_file import SectionFile
@@ -11,11 +11,11 @@ from opwright.convention import dispatcher
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
 from opwright.emit.emitter import Job
 from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
-from opwright.model.dispatch_key import CPU, LIBRARY_KEYS
+from opwright.model.dispatch_key import CPU, LIBRARY_KEYS, key_named
 from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.operator_names.kernels import STAND_INS, UNDECLARED_WRITES
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
@@ -26,8 +26,9 @@ from opwright.syntax.cpp import string_literal
 #: The header that declares the function that runs the CPU's kernels.
 _PYTORCH_HEADER: Final = "ATen/native/CPUFallback.h"
 
-#: The header with what else the fallback of a backend needs.
+#: The headers with what else the fallback of a backend needs: the function's helpers, and operators made of others.
 _OWN_HEADER: Final = "opwright/fallback.h"
+_STAND_INS_HEADER: Final = "opwright/stand_ins.h"
 
 _BOXED: Final = f"torch::CppFunction::makeFromBoxedFunction<&{FALLBACK_FUNCTION}>()"
 _REFUSE: Final = "torch::CppFunction::makeFromBoxedFunction<&::opwright::refuse>()"
@@ -45,38 +46,74 @@ def calls_fallback(file: SectionFile) -> bool:
 def fallback_headers(file: SectionFile) -> list[str]:
     """Headers that the fallback of a file needs, and the operators that it refuses."""
     if calls_fallback(file):
-        return [_PYTORCH_HEADER, _OWN_HEADER]
+        return [_PYTORCH_HEADER, _OWN_HEADER, *([_STAND_INS_HEADER] if file.section.name == "supported" else [])]
     has_refused = any(entry.options.implementation is Implementation.refused for entry in file.section.entries)
     return [_OWN_HEADER] if has_refused else []
 
 
-def fallback_function(file: SectionFile, rules: Rules) -> str:
+def fallback_function(file: SectionFile, job: Job) -> str:
     """Boxed function that runs the CPU's kernel of an operator on copies of the tensors.
 
     Unless the backend's file says otherwise, it refuses views: their results would not share memory.
     """
     options = file.backend.options
-    refuses = "false" if options.fallback_copies_views else "true"
-    device, key = file.backend.key.name, file.section.key.name
-    own_key = "" if key == device else f", c10::DispatchKey::{key.removesuffix(device)}{CPU.name}"
+    device, layout = file.backend.key.name, file.section.key.name.removesuffix(file.backend.key.name)
+    place = f"`{os.path.basename(file.backend.path)}`"
+    place = string_literal(place if file.section.name == "supported" else f"`{file.section.name}` of {place}")
+    cpu_key = f"c10::DispatchKey::{layout}{CPU.name}"
     lines = []
-    if options.fallback_warns:
-        place = f"`{os.path.basename(file.backend.path)}`"
-        place = place if file.section.name == "supported" else f"`{file.section.name}` of {place}"
-        lines.append(f"::opwright::warn_of_fallback(op, {string_literal(place)});")
-    if options.fallback_generator:
-        lines.append(f"::opwright::replace_generators(op, stack, &::{options.fallback_generator});")
-    if key == device:
+    if options.device_check is not False:
+        lines += [*_set_of_names("taking_numbers", _taking_numbers(file, job))]
+        lines.append("::opwright::check_devices(op, stack, taking_numbers);")
+    if file.section.key.name == device:
         lines.append("::opwright::check_lists(op, stack);")
-    called = "::opwright::cpu_operator(op, stack)" if _stand_ins(file, rules) else "op"
-    call = f"at::native::cpu_fallback({called}, stack, /*error_on_views=*/{refuses}{own_key});"
-    writes = _undeclared_writes(file, rules)
-    if writes:
-        lines += ["static const ::opwright::UndeclaredWrites writes{", *[f"    {row}," for row in writes], "};"]
-        call = f"::opwright::with_undeclared_writes(op, stack, writes, [&] {{ {call} }});"
-    lines.append(call)
+    has_stand_ins = bool(_stand_ins(file, job.rules))
+    called = "::opwright::cpu_operator(op, stack)" if has_stand_ins else "op"
+    lines.append(f"const auto called = {called};")
+    lines.append(f"::opwright::check_cpu_kernel(called, {cpu_key}, {string_literal(layout)}, {place});")
+    if options.fallback_warns:
+        lines.append(f"::opwright::warn_of_fallback(op, {place});")
+    lines += _call(file, job.rules, cpu_key)
     head = f"\nvoid {FALLBACK_FUNCTION}(const c10::OperatorHandle& op, torch::jit::Stack* stack) {{\n"
     return head + "".join([f"  {line}\n" for line in lines]) + "}\n"
+
+
+def _call(file: SectionFile, rules: Rules, cpu_key: str) -> Iterator[str]:
+    """Statements that call PyTorch's function, with generators and with copies of what operators write undeclared."""
+    options = file.backend.options
+    refuses = "false" if options.fallback_copies_views else "true"
+    own_key = "" if file.section.key.name == file.backend.key.name else f", {cpu_key}"
+    call = f"at::native::cpu_fallback(called, stack, /*error_on_views=*/{refuses}{own_key});"
+    writes = _undeclared_writes(file, rules)
+    if writes:
+        yield from ("static const ::opwright::UndeclaredWrites writes{", *[f"    {row}," for row in writes], "};")
+        call = f"::opwright::with_undeclared_writes(op, stack, writes, [&] {{ {call} }});"
+    if options.fallback_generator:
+        call = f"::opwright::with_generators(op, stack, &::{options.fallback_generator}, [&] {{ {call} }});"
+    yield call
+
+
+def _set_of_names(variable: str, names: Iterable[str]) -> Iterator[str]:
+    """Statement that defines a set of names."""
+    yield f"static const std::unordered_set<std::string> {variable}{{"
+    yield from [f"    {string_literal(name)}," for name in names]
+    yield "};"
+
+
+def _taking_numbers(file: SectionFile, job: Job) -> list[str]:
+    """Operators that may fall back, and take numbers on the CPU beside tensors of a device, as PyTorch's kernels do.
+
+    These check devices themselves, so that PyTorch's entries for them have no check.
+    """
+    cpu_key = key_named(f"{file.section.key.name.removesuffix(file.backend.key.name)}{CPU.name}")
+    return [
+        function.name.text
+        for function in job.catalog.functions
+        if function.device_check is DeviceCheck.NoCheck
+        and function.namespace == PYTORCH.namespace
+        and cpu_key in function.kernels
+        and len([argument for argument in function.arguments.positional if argument.type.is_tensor_like]) > 1
+    ]
 
 
 def fallback_registrations(file: SectionFile, rules: Rules) -> Iterator[Registration]:

@@ -208,7 +208,7 @@ def _operator_classes(file: SectionFile) -> list[str]:
 def _file_slots(file: SectionFile, job: Job) -> Slots:
     helpers = [*registration_helpers(file.wrapping, job.rules), *meta_helpers(file)]
     if calls_fallback(file):
-        helpers.append(fallback_function(file, job.rules))
+        helpers.append(fallback_function(file, job))
     if not job.rules.helpers_keep_blank_lines:
         helpers = without_blank_lines(helpers)
     return {

@@ -1,15 +1,15 @@
 // What the fallback of a backend needs besides PyTorch's function for it.
 #pragma once
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/MemoryOverlap.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/enum_tag.h>
 #include <ATen/core/jit_type.h>
+#include <ATen/core/op_registration/adaption.h>
 #include <ATen/core/stack.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/zeros_like.h>
 #include <c10/core/DeviceType.h>
 
 #include <cstdlib>
@@ -17,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -64,16 +63,125 @@ inline void refuse(const c10::OperatorHandle& op, torch::jit::Stack* /*stack*/) 
       ": the file of the backend says that it is an error.");
 }
 
-// Replaces the generators among the arguments of a call by those that a function gives for them.
+// Raises an error for operators that the CPU does not have either. `place` is where an entry would give it a kernel, and
+// `layout` the name of the layout of the tensors in the name of a dispatch key.
+inline void check_cpu_kernel(
+    const c10::OperatorHandle& op, c10::DispatchKey cpu_key, const char* layout, const char* place) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      op.hasComputedKernelForDispatchKey(cpu_key), "Could not run '", operator_name(op),
+      "' with arguments from the '", layout, c10::get_privateuse1_backend(),
+      "' backend: it has no kernel there, and the CPU, which computes what has none, has none either. Give it a kernel ",
+      "with an entry `- ", entry_name(op), "` in ", place, ".");
+}
+
+// Calls a function that runs an operator for the CPU, in place of whose generator numbers come from that of the device.
+// The generators change places meanwhile, for operators that draw numbers and have no argument for a generator.
 template <typename Function>
-void replace_generators(const c10::OperatorHandle& op, torch::jit::Stack* stack, Function function) {
+void with_default_generator(const at::Generator& device, Function function) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto exchange = [](at::Generator host, at::Generator other) {
+    const std::scoped_lock locks(host.mutex(), other.mutex());
+    const at::Tensor state = host.get_state();
+    host.set_state(other.get_state());
+    other.set_state(state);
+  };
+  struct Exchanged {
+    decltype(exchange) swap;
+    at::Generator host;
+    at::Generator other;
+    ~Exchanged() {
+      swap(host, other);
+    }
+  };
+  const at::Generator& host = at::detail::getDefaultCPUGenerator();
+  exchange(host, device);
+  const Exchanged exchanged{exchange, host, device};
+  function();
+}
+
+// Calls a function that runs an operator for the CPU, with the generators that another function gives in place of those
+// among the arguments, and of the CPU's.
+template <typename Function, typename Run>
+void with_generators(const c10::OperatorHandle& op, torch::jit::Stack* stack, Function function, Run run) {
   const auto& arguments = op.schema().arguments();
+  bool takes_generator = false;
   for (size_t index = 0; index < arguments.size(); ++index) {
     const auto type = arguments[index].type();
     const auto* const optional = type->castRaw<c10::OptionalType>();
     if ((optional != nullptr ? optional->getElementType() : type)->kind() == c10::TypeKind::GeneratorType) {
       auto& value = torch::jit::peek(*stack, index, arguments.size());
       value = function(value.toOptional<at::Generator>());
+      takes_generator = true;
+    }
+  }
+  if (!takes_generator && op.hasTag(at::Tag::nondeterministic_seeded)) {
+    with_default_generator(function(std::nullopt), run);
+  } else {
+    run();
+  }
+}
+
+// Calls a function for each tensor of an argument that is a tensor, or a list of tensors that are all there.
+template <typename Function>
+void for_each_tensor(c10::IValue& value, Function function) {
+  if (value.isTensor() && value.toTensor().defined()) {
+    function(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) {
+      if (tensor.defined()) {
+        function(tensor);
+      }
+    }
+  }
+}
+
+// A number on the CPU, which kernels of other devices take for a tensor of theirs.
+inline bool is_host_number(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.dim() == 0;
+}
+
+// Refuses tensors on several devices as the wrapper of a kernel does, so that a program which the CPU serves goes on when
+// the operator gets a kernel. Operators in `taking_numbers` check devices themselves: numbers on the CPU go with tensors
+// of all devices. These are copied to the device here, because results are where the first tensor is.
+inline void check_devices(
+    const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::unordered_set<std::string>& taking_numbers) {
+  const auto& arguments = op.schema().arguments();
+  std::optional<c10::Device> device;
+  bool is_same = true;
+  for (size_t index = 0; index < arguments.size(); ++index) {
+    for_each_tensor(torch::jit::peek(*stack, index, arguments.size()), [&](const at::Tensor& tensor) {
+      is_same = is_same && tensor.device() == device.value_or(tensor.device());
+      device = tensor.device();
+    });
+  }
+  const std::string name = operator_name(op);
+  if (is_same || name.rfind("aten::", 0) != 0) {
+    return;
+  }
+  const bool takes_numbers = taking_numbers.count(entry_name(op)) != 0;
+  const auto is_number = [&](const c10::Argument& argument, const at::Tensor& tensor) {
+    const bool is_written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    return takes_numbers && !is_written && is_host_number(tensor);
+  };
+  device.reset();
+  for (const bool is_out : {true, false}) {
+    for (size_t index = 0; index < arguments.size(); ++index) {
+      const c10::Argument& argument = arguments[index];
+      // Wrappers do not check what has to be named, but for outputs.
+      if (argument.is_out() == is_out && (is_out || !argument.kwarg_only())) {
+        for_each_tensor(torch::jit::peek(*stack, index, arguments.size()), [&](const at::Tensor& tensor) {
+          if (!is_number(argument, tensor)) {
+            c10::impl::check_and_update_common_device(device, tensor, name.c_str(), argument.name().c_str());
+          }
+        });
+      }
+    }
+  }
+  for (size_t index = 0; device.has_value() && index < arguments.size(); ++index) {
+    auto& value = torch::jit::peek(*stack, index, arguments.size());
+    if (value.isTensor() && value.toTensor().defined() && is_number(arguments[index], value.toTensor())) {
+      value = value.toTensor().to(*device);
     }
   }
 }
@@ -157,80 +265,6 @@ inline c10::OperatorHandle cpu_operator(const c10::OperatorHandle& op, torch::ji
     return c10::Dispatcher::singleton().findSchemaOrThrow("aten::convolution_backward", "");
   }
   return op;
-}
-
-// Cells of recurrent networks, made of other operators: PyTorch calls a fused kernel on all devices but the CPU. What
-// they keep for the backward cell is a tensor of their own choice.
-using OptionalTensor = std::optional<at::Tensor>;
-
-inline at::Tensor with_bias(const at::Tensor& gates, const OptionalTensor& bias) {
-  return bias.has_value() && bias->defined() ? gates + *bias : gates;
-}
-
-inline std::tuple<at::Tensor, at::Tensor, at::Tensor> fused_lstm_cell(
-    const at::Tensor& input_gates,
-    const at::Tensor& hidden_gates,
-    const at::Tensor& cx,
-    const OptionalTensor& input_bias,
-    const OptionalTensor& hidden_bias) {
-  const auto gates = (with_bias(input_gates, input_bias) + with_bias(hidden_gates, hidden_bias)).chunk(4, 1);
-  const at::Tensor in = gates[0].sigmoid(), forget = gates[1].sigmoid(), cell = gates[2].tanh(),
-                   out = gates[3].sigmoid();
-  const at::Tensor cy = forget * cx + in * cell;
-  return {out * cy.tanh(), cy, at::cat({in, forget, cell, out}, 1)};
-}
-
-inline std::tuple<at::Tensor, at::Tensor, at::Tensor> fused_lstm_cell_backward(
-    const OptionalTensor& grad_hy,
-    const OptionalTensor& grad_cy,
-    const at::Tensor& cx,
-    const at::Tensor& cy,
-    const at::Tensor& workspace,
-    bool has_bias) {
-  const auto gates = workspace.chunk(4, 1);
-  const at::Tensor &in = gates[0], &forget = gates[1], &cell = gates[2], &out = gates[3];
-  const bool has_grad_hy = grad_hy.has_value() && grad_hy->defined();
-  const at::Tensor tanh_cy = cy.tanh();
-  at::Tensor grad_cell = grad_cy.has_value() && grad_cy->defined() ? *grad_cy : at::zeros_like(cy);
-  at::Tensor grad_out = at::zeros_like(out);
-  if (has_grad_hy) {
-    grad_out = *grad_hy * tanh_cy;
-    grad_cell = grad_cell + *grad_hy * out * (1 - tanh_cy * tanh_cy);
-  }
-  const at::Tensor grad_gates = at::cat(
-      {grad_cell * cell * in * (1 - in), grad_cell * cx * forget * (1 - forget), grad_cell * in * (1 - cell * cell),
-       grad_out * out * (1 - out)},
-      1);
-  return {grad_gates, grad_cell * forget, has_bias ? grad_gates.sum(0) : at::Tensor()};
-}
-
-inline std::tuple<at::Tensor, at::Tensor> fused_gru_cell(
-    const at::Tensor& input_gates,
-    const at::Tensor& hidden_gates,
-    const at::Tensor& hx,
-    const OptionalTensor& input_bias,
-    const OptionalTensor& hidden_bias) {
-  const auto inputs = with_bias(input_gates, input_bias).chunk(3, 1);
-  const auto hidden = with_bias(hidden_gates, hidden_bias).chunk(3, 1);
-  const at::Tensor reset = (inputs[0] + hidden[0]).sigmoid(), update = (inputs[1] + hidden[1]).sigmoid();
-  const at::Tensor next = (inputs[2] + reset * hidden[2]).tanh();
-  return {next + update * (hx - next), at::cat({reset, update, next, hx, hidden[2]}, 1)};
-}
-
-inline std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> fused_gru_cell_backward(
-    const at::Tensor& grad_hy,
-    const at::Tensor& workspace,
-    bool has_bias) {
-  const auto kept = workspace.chunk(5, 1);
-  const at::Tensor &reset = kept[0], &update = kept[1], &next = kept[2], &hx = kept[3], &hidden = kept[4];
-  const at::Tensor grad_next = grad_hy * (1 - update) * (1 - next * next);
-  const at::Tensor grad_update = grad_hy * (hx - next) * update * (1 - update);
-  const at::Tensor grad_reset = grad_next * hidden * reset * (1 - reset);
-  const at::Tensor grad_inputs = at::cat({grad_reset, grad_update, grad_next}, 1);
-  const at::Tensor grad_hidden = at::cat({grad_reset, grad_update, grad_next * reset}, 1);
-  return {
-      grad_inputs, grad_hidden, grad_hy * update, has_bias ? grad_inputs.sum(0) : at::Tensor(),
-      has_bias ? grad_hidden.sum(0) : at::Tensor()};
 }
 
 } // namespace opwright
