@@ -69,7 +69,7 @@ def test_fallback_of_operators() -> None:
     assert '    m.impl("fill",\n    torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());\n' in text
     assert "m.fallback" not in text
     helpers = slot(backend.source, "dispatch_helpers")
-    assert "at::native::cpu_fallback(op, stack, /*error_on_views=*/true);" in helpers
+    assert "at::native::cpu_fallback(called, stack, /*error_on_views=*/true);" in helpers
     assert "#include <ATen/native/CPUFallback.h>" in slot(backend.source, "external_backend_headers")
     copying = files(HeadOptions(fallback_copies_views=True), supported={"fill": FALLBACK})
     assert "/*error_on_views=*/false" in slot(copying.source, "dispatch_helpers")
@@ -78,7 +78,7 @@ def test_fallback_of_operators() -> None:
 def test_fallback_of_sparse_tensors() -> None:
     """The copies of sparse tensors are sparse tensors of the CPU."""
     helpers = slot(files(source="SparseAcme", sparse={"scale": FALLBACK}).source, "dispatch_helpers")
-    assert "cpu_fallback(op, stack, /*error_on_views=*/true, c10::DispatchKey::SparseCPU);" in helpers
+    assert "cpu_fallback(called, stack, /*error_on_views=*/true, c10::DispatchKey::SparseCPU);" in helpers
 
 
 def test_fallback_of_all_operators() -> None:
@@ -104,7 +104,9 @@ def test_fallback_of_operators_that_the_cpu_lacks() -> None:
     assert 'm.impl("convolution_overrideable",\n    torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());' in text
     assert 'm.impl("_thnn_fused_gru_cell",\n    TORCH_FN(::opwright::fused_gru_cell));' in text
     helpers = slot(backend.source, "dispatch_helpers")
-    assert "at::native::cpu_fallback(::opwright::cpu_operator(op, stack), stack, " in helpers
+    assert "const auto called = ::opwright::cpu_operator(op, stack);" in helpers
+    assert "at::native::cpu_fallback(called, stack, " in helpers
+    assert "#include <opwright/stand_ins.h>" in slot(backend.source, "external_backend_headers")
     assert "#include <opwright/fallback.h>" in slot(backend.source, "external_backend_headers")
     assert "_overrideable" not in registrations(HeadOptions())
 
@@ -114,7 +116,24 @@ def test_fallback_that_warns() -> None:
     head = HeadOptions(fallback=Fallback.cpu, fallback_warns=True, fallback_generator="acme::generator")
     helpers = slot(files(head).source, "dispatch_helpers")
     assert "::opwright::warn_of_fallback(op, " in helpers
-    assert "::opwright::replace_generators(op, stack, &::acme::generator);" in helpers
+    assert "::opwright::with_generators(op, stack, &::acme::generator, [&] {" in helpers
+
+
+def test_fallback_that_checks_devices() -> None:
+    """The fallback knows the operators that check devices themselves, unless the head turns checks off."""
+    entries = ENTRIES.replace(
+        "- func: blend.out",
+        "- func: mix(Tensor self, Tensor other) -> Tensor\n"
+        "  device_check: NoCheck\n  dispatch:\n    CPU: mix\n- func: blend.out",
+    )
+    backend = backend_files(entries, {"scale": PLAIN}, options=HeadOptions(fallback=Fallback.cpu))
+    helpers = slot(backend.source, "dispatch_helpers")
+    names = helpers.partition("taking_numbers{")[2].partition("}")[0]
+    assert '"mix"' in names
+    assert "blend" not in names
+    assert "::opwright::check_devices(op, stack, taking_numbers);" in helpers
+    unchecked = files(HeadOptions(fallback=Fallback.cpu, device_check=False))
+    assert "check_devices" not in slot(unchecked.source, "dispatch_helpers")
 
 
 def test_refused_operators() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -151,3 +152,75 @@ def test_fallback_warns_once() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("`aten::cosh.out` has no kernel for acme") == 1
     assert "`- cosh.out` in `acme.yaml`" in done.stdout
+
+
+def tied() -> nn.ModuleDict:
+    """A model whose output layer has the weight of its embedding."""
+    torch.manual_seed(0)
+    model = nn.ModuleDict({"embedding": nn.Embedding(5, 4), "head": nn.Linear(4, 5, bias=False)})
+    model.head.weight = model.embedding.weight
+    return model
+
+
+def saved(model: nn.ModuleDict) -> nn.ModuleDict:
+    """A model that is saved and loaded."""
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+MOVES: dict[str, Callable[[nn.ModuleDict, str], nn.ModuleDict]] = {
+    "to": lambda model, device: model.to(device),
+    "deepcopy on the device": lambda model, device: copy.deepcopy(model.to(device)),
+    "saved on the device": lambda model, device: saved(model.to(device)),
+    "saved before": lambda model, device: saved(model).to(device),
+    "there and back": lambda model, device: model.to(device).cpu().to(device),
+    "another type first": lambda model, device: model.double().to(device).float(),
+    "the method of the device": lambda model, device: model if device == "cpu" else model.acme(),
+    "data": lambda model, device: with_data(model, device),
+}
+
+
+def with_data(model: nn.ModuleDict, device: str) -> nn.ModuleDict:
+    """A model whose parameters get data on another device."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.to(device)
+    return model
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_tied_parameters(move: str) -> None:
+    """Parameters that two modules share stay one parameter, and train as on the CPU."""
+    found = []
+    for device in ("cpu", "acme"):
+        model = MOVES[move](tied(), device)
+        assert model.head.weight is model.embedding.weight
+        assert model.head.weight.device.type == device
+        assert len(list(model.parameters())) == 1
+        optimizer, words = torch.optim.AdamW(model.parameters(), 0.1), torch.arange(5, device=device)
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model.head(model.embedding(words)), words)
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+    torch.testing.assert_close(found[5:], found[:5], rtol=0, atol=1e-6)
+
+
+def test_optimizer_before_the_move() -> None:
+    """An optimizer that is made before the model moves trains the model, as its parameters stay the same objects."""
+    model = nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    parameters = [*model.parameters()]
+    model(torch.ones(1, 2)).sum().backward()
+    model.to("acme")
+    assert all(mine is other for mine, other in zip(parameters, model.parameters(), strict=True))
+    assert {parameter.grad.device.type for parameter in parameters} == {"acme"}
+    before = model.weight.detach().clone()
+    optimizer.step()
+    torch.testing.assert_close(model.weight.detach(), before - 0.1)
+    model(torch.ones(1, 2, device="acme")).sum().backward()
+    assert model.weight.grad.tolist() == [[2, 2]]
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        model.weight.data = model.weight.data.to("meta")

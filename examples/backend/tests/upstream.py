@@ -47,6 +47,10 @@ _SAID: Final = (
 )
 
 
+#: How a test ended that failed before its first line, in what PyTorch does to set it up.
+NOT_RUN: Final = "did not run"
+
+
 class Outcome(NamedTuple):
     """How a test ended, and what it said: one line."""
 
@@ -55,9 +59,9 @@ class Outcome(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What a file of tests gave on one device."""
+    """What a file of tests gave on one device. `tests` are those that it found and chose, None before it has looked."""
 
-    tests: list[str]
+    tests: list[str] | None
     outcomes: dict[str, Outcome]
     again: set[str]
     fault: str
@@ -80,14 +84,29 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What comparing a file found."""
+    """What comparing a file found.
+
+    Tests that are `equal` pass, or fail as PyTorch expects. Those that fail on both devices with the same error are
+    apart, and so are those that got no further than `setUp` on both.
+    """
 
     file: str
     tests: int
     left_out: int
     equal: int
     both_fail: int
+    not_run: int
     differences: list[Difference]
+
+    @property
+    def run(self) -> int:
+        """How many tests ran."""
+        return self.tests - self.left_out - self.not_run
+
+    @property
+    def nothing_ran(self) -> bool:
+        """Whether no test says anything about the device, though some should."""
+        return bool(self.not_run or self.both_fail) and not (self.equal or self.differences)
 
 
 def device_generic_files(folder: Path) -> list[Path]:
@@ -144,7 +163,7 @@ def _fingerprint(path: Path, device: str) -> str:
 def _run_process(path: Path, device: str, journal: Path, limits: Limits) -> bool:
     """Run what is left of a file, up to a test that ends the process or takes too long. Gives whether to go on."""
     before = _side(journal)
-    if before.fault or (before.tests and len(before.outcomes) == len(before.tests)):
+    if before.fault or (before.tests is not None and len(before.outcomes) == len(before.tests)):
         return False
     folders = [Path(__file__).parent, Path(__file__).parents[1]]
     environment = os.environ | {
@@ -171,8 +190,8 @@ def _run_process(path: Path, device: str, journal: Path, limits: Limits) -> bool
     if test is not None:
         how, said = ("time", f"more than {limits.seconds:g} s") if is_late else ("crash", _ending(process))
         _append(journal, {"ends": test, "outcome": how, "said": said})
-    elif process.returncode < 0 or not after.tests:
-        when = "after the tests" if after.tests else "before the first test"
+    elif process.returncode < 0 or after.tests is None:
+        when = "before the first test" if after.tests is None else "after the tests"
         _append(journal, {"fault": after.fault or f"the process ended {when}: {_ending(process)}"})
     return test is not None
 
@@ -214,7 +233,7 @@ def _open_test(journal: Path) -> str | None:
 
 
 def _side(journal: Path) -> Side:
-    tests: list[str] = []
+    tests: list[str] | None = None
     outcomes: dict[str, Outcome] = {}
     again: set[str] = set()
     fault = ""
@@ -233,7 +252,7 @@ def _side(journal: Path) -> Side:
 def compare(file: str, mine: Side, cpu: Side) -> Compared:
     """How the tests of a file end on the device, beside how they end on the CPU."""
     differences = []
-    left_out = equal = both_fail = 0
+    left_out = equal = both_fail = not_run = 0
     if mine.fault:
         differences.append(_difference(file, "", Outcome("crash", mine.fault), Outcome("crash", cpu.fault)))
     for test, outcome in sorted(mine.outcomes.items()):
@@ -243,12 +262,14 @@ def compare(file: str, mine: Side, cpu: Side) -> Compared:
             left_out += 1
         elif outcome.outcome == "passed":
             equal += 1
+        elif outcome.outcome == on_cpu.outcome == NOT_RUN:
+            not_run += 1
         elif outcome.outcome in {"failed", "xfailed"} and _without_device(outcome) == _without_device(on_cpu):
-            equal += 1
-            both_fail += outcome.outcome == "failed"  # Those that PyTorch expects to fail are not counted.
+            both_fail += outcome.outcome == "failed"
+            equal += outcome.outcome == "xfailed"
         else:
             differences.append(_difference(file, test, outcome, on_cpu))
-    return Compared(file, len(mine.tests), left_out, equal, both_fail, differences)
+    return Compared(file, len(mine.tests or ()), left_out, equal, both_fail, not_run, differences)
 
 
 def _without_device(outcome: Outcome) -> Outcome:
@@ -274,17 +295,17 @@ def _difference(file: str, test: str, outcome: Outcome, on_cpu: Outcome) -> Diff
 
 
 def _totals(rows: Iterable[Compared]) -> list[tuple[str, ...]]:
-    """The table: for each file how many tests it has, run on the device, and are equal, and the others by reasons.
+    """The table: for each file how many tests it has and run on the device, how these end, and the others by reasons.
 
-    Equal tests pass on the device, or fail on both with the same error. The second share is of those that PyTorch
-    lets pass on a device like this.
+    The first shares are of the tests that run. The last one is of those that PyTorch lets pass on a device like this.
     """
-    table = [("file", "tests", "run", "equal", "both fail", "share", "but for limits", *REASONS)]
+    head = ("file", "tests", "run", "equal", "both fail", "did not run", "equal", "both fail", "equal but for limits")
+    table = [(*head, *REASONS)]
     for row in rows:
-        run = row.tests - row.left_out
         counts = Counter(difference.reason for difference in row.differences)
-        shares = [f"{row.equal / count:.1%}" if count else "" for count in (run, run - counts[LIMIT])]
-        numbers = map(str, (row.tests, run, row.equal, row.both_fail))
+        parts = (row.equal, row.run), (row.both_fail, row.run), (row.equal, row.run - row.both_fail - counts[LIMIT])
+        shares = [f"{part / count:.1%}" if count else "" for part, count in parts]
+        numbers = map(str, (row.tests, row.run, row.equal, row.both_fail, row.not_run))
         table.append((row.file, *numbers, *shares, *[str(counts[name]) for name in REASONS]))
     return table
 
@@ -329,6 +350,8 @@ def _text(rows: Iterable[Compared]) -> str:
             if difference.reason == NO_REASON:
                 said = (difference.outcome.said.splitlines() or [""])[0]
                 lines.append(f"{row.file}::{difference.test}: {difference.outcome.outcome}, {said}")
+        if row.nothing_ran:
+            lines.append(f"{row.file}: no test ran that passes on the CPU")
     return "\n".join([*lines, ""])
 
 

@@ -10,14 +10,16 @@ import gc
 import json
 import os
 import sys
+import unittest
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 import torch
 from torch.testing._internal import common_cuda, common_methods_invocations, common_mkldnn, common_nn, common_utils
 from torch.testing._internal.common_device_type import DeviceTypeTestBase
+from upstream import NOT_RUN
 
 # Names that tests of 2.6 import, and that PyTorch has dropped since, with what stands for them now.
 _DROPPED = {
@@ -31,6 +33,19 @@ for _name, (_module, _value) in _DROPPED.items():
         setattr(_module, _name, _value)
 
 _JOURNAL = Path(os.environ["UPSTREAM_JOURNAL"])
+
+
+#: The test case whose test began after its `setUp`.
+_entered: list[unittest.TestCase] = []
+
+
+def _enter(case: unittest.TestCase, method: Callable[[], object]) -> None:
+    _entered.append(case)
+    _call_test_method(case, method)
+
+
+_call_test_method: Callable[..., None] = unittest.TestCase._callTestMethod  # type: ignore[attr-defined]
+unittest.TestCase._callTestMethod = _enter  # type: ignore[attr-defined]
 
 
 def _write(**line: object) -> None:
@@ -75,6 +90,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Write that a test begins."""
     _write(begins=name(item))
+    _entered.clear()
     # PyTorch reads the sources of the whole stack to find it, which takes longer than most tests.
     common_utils.extract_test_fn = lambda: getattr(item.cls, item.name)
 
@@ -87,6 +103,8 @@ def pytest_runtest_makereport(
     report = yield
     if report.when == "call" or report.outcome != "passed":
         outcome = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
+        if outcome == "failed" and not _entered:
+            outcome = NOT_RUN
         said = f"{call.excinfo.typename}: {call.excinfo.value}" if call.excinfo else ""
         _write(ends=name(item), outcome=outcome, said=said[:2000], trace=str(report.longrepr)[-6000:] if said else "")
     return report

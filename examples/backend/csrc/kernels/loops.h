@@ -1,10 +1,14 @@
 #pragma once
-// Loops over elements. The device computes in three types, all of 64 bits for a number, whatever a tensor stores.
+// Loops over elements. Where all tensors have one type of floating-point numbers, the device computes as PyTorch's CPU does:
+// in that type, or in 32 bits where it has fewer. It computes others in three types of 64 bits for a number.
 
+#include <ATen/OpMathType.h>
 #include <ATen/TensorIterator.h>
 #include <c10/core/DynamicCast.h>
 #include <c10/util/complex.h>
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/memory.h"
@@ -35,8 +39,34 @@ Value rounded(at::ScalarType from, at::ScalarType to, const void* data) {
   return c10::fetch_and_cast<Value>(to, bytes);
 }
 
+// A number for loops, converted once to each type in which the device computes.
+class Number {
+ public:
+  explicit Number(const at::Scalar& number)
+      : complex_(number.to<c10::complex<double>>()),
+        real_(number.isComplex() ? complex_.real() : number.to<double>()),
+        integer_(number.isIntegral(/*includeBool=*/true) ? number.to<int64_t>() : 0) {}
+
+  template <typename Value>
+  Value in() const {
+    if constexpr (c10::is_complex<Value>::value) {
+      return Value(complex_);
+    } else if constexpr (std::is_integral_v<Value>) {
+      return static_cast<Value>(integer_);
+    } else {
+      return static_cast<Value>(real_);
+    }
+  }
+
+ private:
+  c10::complex<double> complex_;
+  double real_;
+  int64_t integer_;
+};
+
+// Elements of any types, each converted by itself: for iterators whose tensors have several.
 template <typename Value, size_t... Inputs, typename Function>
-void map_values(at::TensorIteratorBase& iterator, Function function, std::index_sequence<Inputs...>) {
+void map_converted(at::TensorIteratorBase& iterator, Function function, std::index_sequence<Inputs...>) {
   const auto dtype = iterator.common_dtype();
   const auto loop = [&](char** data, const int64_t* strides, int64_t size) {
     for (int64_t index = 0; index < size; ++index) {
@@ -46,6 +76,62 @@ void map_values(at::TensorIteratorBase& iterator, Function function, std::index_
     }
   };
   iterator.for_each(loop);
+}
+
+// Elements of one type, in a loop that compilers turn into vectors where they lie side by side. A number that goes with
+// all elements may have another type: it is converted once.
+template <typename Stored, typename Value, size_t... Inputs, typename Function>
+void map_stored(at::TensorIteratorBase& iterator, Function function, std::index_sequence<Inputs...>) {
+  using Computed = at::opmath_type<Stored>;
+  constexpr int64_t SIZE = sizeof(Stored);
+  const auto dtype = iterator.common_dtype();
+  const auto loop = [&](char** data, const int64_t* strides, int64_t size) {
+    const Stored numbers[] = {(
+        strides[Inputs + 1] == 0
+            ? static_cast<Stored>(rounded<Value>(iterator.input_dtype(Inputs), dtype, data[Inputs + 1]))
+            : Stored())...};
+    const char* const inputs[] = {
+        (strides[Inputs + 1] == 0 ? reinterpret_cast<const char*>(&numbers[Inputs]) : data[Inputs + 1])...};
+    if (strides[0] == SIZE && ((strides[Inputs + 1] == SIZE) && ...)) {
+      auto* const out = reinterpret_cast<Stored*>(data[0]);
+      for (int64_t index = 0; index < size; ++index) {
+        out[index] = static_cast<Stored>(
+            function(static_cast<Computed>(reinterpret_cast<const Stored*>(inputs[Inputs])[index])...));
+      }
+      return;
+    }
+    for (int64_t index = 0; index < size; ++index) {
+      *reinterpret_cast<Stored*>(data[0] + index * strides[0]) = static_cast<Stored>(function(static_cast<Computed>(
+          *reinterpret_cast<const Stored*>(inputs[Inputs] + index * strides[Inputs + 1]))...));
+    }
+  };
+  iterator.for_each(loop);
+}
+
+// Whether all tensors have the type of the operation, but for numbers, which go with all elements.
+inline bool has_one_type(const at::TensorIteratorBase& iterator) {
+  const auto dtype = iterator.common_dtype();
+  bool has = iterator.noutputs() == 1 && iterator.dtype(0) == dtype;
+  for (int input = 1; input < iterator.ntensors(); ++input) {
+    const auto strides = iterator.strides(input);
+    const bool is_number = std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 0; });
+    has = has && (iterator.dtype(input) == dtype || is_number);
+  }
+  return has;
+}
+
+template <typename Value, size_t... Inputs, typename Function>
+void map_values(at::TensorIteratorBase& iterator, Function function, std::index_sequence<Inputs...> inputs) {
+  if constexpr (std::is_same_v<Value, double>) {
+    const auto dtype = iterator.common_dtype();
+    if (has_one_type(iterator) && (dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16)) {
+      dtype == at::kFloat        ? map_stored<float, Value>(iterator, function, inputs)
+          : dtype == at::kDouble ? map_stored<double, Value>(iterator, function, inputs)
+                                 : map_stored<at::BFloat16, Value>(iterator, function, inputs);
+      return;
+    }
+  }
+  map_converted<Value>(iterator, function, inputs);
 }
 
 // Writes to each element of the output of an iterator what `function` returns for the elements of `count` inputs.

@@ -22,7 +22,9 @@ void Kernels::structured_add_out::impl(
     const at::Tensor& /*other*/,
     const at::Scalar& alpha,
     const at::Tensor& /*out*/) {
-  map_elements<2>(*this, [&](auto self, auto other) { return self + alpha.to<decltype(self)>() * other; });
+  map_elements<2>(*this, [scale = Number(alpha)](auto self, auto other) {
+    return self + scale.in<decltype(self)>() * other;
+  });
 }
 
 void Kernels::structured_sub_out::impl(
@@ -30,7 +32,9 @@ void Kernels::structured_sub_out::impl(
     const at::Tensor& /*other*/,
     const at::Scalar& alpha,
     const at::Tensor& /*out*/) {
-  map_elements<2>(*this, [&](auto self, auto other) { return self - alpha.to<decltype(self)>() * other; });
+  map_elements<2>(*this, [scale = Number(alpha)](auto self, auto other) {
+    return self - scale.in<decltype(self)>() * other;
+  });
 }
 
 void Kernels::structured_mul_out::impl(

@@ -79,11 +79,16 @@ def check_unwritten(head: HeadBuilder, context: LoadContext) -> None:
         context.sink.error(codes.UNKNOWN_BACKEND, f"there is no dispatch key `{key}`", head.span("backend"))
 
 
-def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection]) -> None:
-    """Report dispatch keys without a section, and patterns that no operator with an entry matches."""
+def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection], own_names: Iterable[str]) -> None:
+    """Report dispatch keys without a section, and patterns that no operator with an entry matches.
+
+    `own_names` are those of the operators that the file defines, with their namespaces: hooks are around their kernels
+    too.
+    """
     keys = [name for section in sections for name in _key_names(head, section)]
     functions = [entry.function for section in sections for entry in section.entries]
     names = {name for function in functions for name in (function.name.text, f"{function.namespace}::{function.name}")}
+    names.update([form for name in own_names for form in (name, name.partition("::")[2])])
     for hook in head.hooks:
         for key in hook.filter.keys:
             if key.value not in keys:

@@ -70,12 +70,10 @@ def _load_backend(
     head: HeadBuilder, path: str, libraries: tuple[OperatorLibrary, ...], context: LoadContext
 ) -> ExternalBackend | None:
     """Backend of a file; None if nothing is written for it, or if it has no dispatch key that exists."""
-    qualified_names = [
-        f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog
-    ]
+    own_names = [f"{function.namespace}::{function.name}" for library in libraries for function in library.catalog]
     # Programs in the reference's place know PyTorch's operators alone.
     foreign = {} if context.tolerant else BACKEND.module("foreign_operators").load_foreign_operators(head, context)
-    operators = OperatorIndex(context, foreign, qualified_names)
+    operators = OperatorIndex(context, foreign, own_names)
     if context.tolerant and not has_operators(head.root):
         check_unwritten(head, context)
         kind = SECTIONS["autograd"]
@@ -108,7 +106,7 @@ def _load_backend(
         check_empty(head, is_written=bool(has_own or has_entries or has_operators(head.root)))
     check_manual(sections, head, context.sink)
     check_names(head, context)
-    check_hooks(head, sections)
+    check_hooks(head, sections, own_names if head.root.get(OPERATORS) is not None else ())
     if key is None:
         return None
     if head.root.get(OPERATORS) is not None:

@@ -32,6 +32,7 @@ from opwright.release.operator_names.backends import (
     CALLED_BY_COMPOSITES,
     CALLED_ON_OTHER_DEVICES,
     COMPOSITES_OF_OWN_DEVICES,
+    LACKED_BY_CPU,
     NEEDED,
     RAISING_COMPOSITES,
 )
@@ -106,7 +107,7 @@ def _out_of_structured(function: NativeFunction) -> NativeFunction | None:
 class Dispatch:
     """Answers what calls of operators reach on the device of a backend."""
 
-    __slots__ = ("_called", "_catalog", "_needed", "_raising", "_reaches", "_stand_ins", "kernels")
+    __slots__ = ("_called", "_catalog", "_lacked", "_needed", "_raising", "_reaches", "_stand_ins", "kernels")
 
     def __init__(self, kernels: DeviceKernels, catalog: Catalog, rules: Rules) -> None:
         self.kernels: Final = kernels
@@ -116,6 +117,7 @@ class Dispatch:
             **CALLED_BY_COMPOSITES.in_release(rules),
             **CALLED_ON_OTHER_DEVICES.in_release(rules),
         }
+        self._lacked: Final = LACKED_BY_CPU.in_release(rules)
         self._needed: Final = NEEDED.in_release(rules)
         self._stand_ins: Final = STAND_INS.in_release(rules)
         self._reaches: Final[dict[NativeFunction, Reach]] = {}
@@ -202,7 +204,7 @@ class Dispatch:
         # A function without a kernel for dense tensors on the CPU is for other layouts or devices.
         name = function.name.text
         if not _has_cpu_kernel(function) and name not in self._needed and name not in self._stand_ins:
-            return Reach(OperatorStatus.elsewhere)
+            return Reach(OperatorStatus.missing if name in self._lacked else OperatorStatus.elsewhere)
         falls_back = has_fallback or self.kernels.has_fallback
         return Reach(OperatorStatus.fallback if falls_back else OperatorStatus.missing)
 

@@ -135,6 +135,31 @@ COMPOSITES_OF_OWN_DEVICES: Final = NameTable(
     form="overload",
 )
 
+LACKED_BY_CPU: Final = NameTable(
+    "Operators that programs call on any device, of which PyTorch has kernels for CUDA and other GPUs alone.",
+    Names(
+        "mm.dtype mm.dtype_out addmm.dtype addmm.dtype_out bmm.dtype bmm.dtype_out baddbmm.dtype baddbmm.dtype_out",
+        "`torch.mm` and others with `out_dtype` call them.",
+        since="2.8",
+    ),
+    Names("_scaled_grouped_mm", "`torch.nn.functional.scaled_grouped_mm` calls it.", since="2.8"),
+    Names("_scaled_grouped_mm_v2", "`torch.nn.functional.scaled_grouped_mm` calls it.", since="2.10"),
+    Names("_convert_weight_to_int4pack _weight_int4pack_mm _mixed_dtypes_linear", "Quantized models call them."),
+    Names(
+        """_to_sparse_semi_structured _sparse_semi_structured_linear _sparse_semi_structured_mm
+        _sparse_semi_structured_addmm _sparse_semi_structured_tile _sparse_semi_structured_apply
+        _sparse_semi_structured_apply_dense""",
+        "`torch.sparse.to_sparse_semi_structured` and its tensors call them.",
+    ),
+    Names("_fused_rms_norm_backward", "The gradient of `_fused_rms_norm` is in it.", since="2.9"),
+    Names(
+        "_philox_key_split _philox_key_fold_in _philox_normal_ _philox_uniform_",
+        "Random numbers from keys come from them.",
+        since="2.13",
+    ),
+    form="overload",
+)
+
 CALLED_ON_OTHER_DEVICES: Final = NameMap(
     "Composite operators that call another one on devices outside PyTorch, each with that operator.",
     Names(

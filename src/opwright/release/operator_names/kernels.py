@@ -94,14 +94,16 @@ STAND_INS: Final = NameMap(
     Names("_thnn_fused_lstm_cell_backward_impl", "It belongs to the cell.", value="fused_lstm_cell_backward"),
     Names("_thnn_fused_gru_cell", "The CPU makes the cell of other operators.", value="fused_gru_cell"),
     Names("_thnn_fused_gru_cell_backward", "It belongs to the cell.", value="fused_gru_cell_backward"),
-    Names("native_dropout", "The CPU's kernel takes no generator, and would draw from that of the CPU.", value="native_dropout"),
+    Names(
+        "native_dropout",
+        "The CPU's kernel takes no generator, and would draw from that of the CPU.",
+        value="native_dropout",
+    ),
     Names("_fused_dropout", "Only CUDA has a kernel for it.", value="fused_dropout"),
     Names("_masked_scale", "It belongs to the dropout.", value="masked_scale"),
     Names("batch_norm_stats", _SEVERAL_PROCESSES, value="batch_norm_stats"),
     Names("batch_norm_gather_stats", _SEVERAL_PROCESSES, value="batch_norm_gather_stats"),
-    Names(
-        "batch_norm_gather_stats_with_counts", _SEVERAL_PROCESSES, value="batch_norm_gather_stats_with_counts"
-    ),
+    Names("batch_norm_gather_stats_with_counts", _SEVERAL_PROCESSES, value="batch_norm_gather_stats_with_counts"),
     Names("batch_norm_elemt", _SEVERAL_PROCESSES, value="batch_norm_elemt"),
     Names("batch_norm_elemt.out", _SEVERAL_PROCESSES, value="batch_norm_elemt_out"),
     Names("batch_norm_backward_reduce", _SEVERAL_PROCESSES, value="batch_norm_backward_reduce"),

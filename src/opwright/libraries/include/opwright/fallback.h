@@ -162,19 +162,22 @@ inline void check_devices(
   const bool takes_numbers = taking_numbers.count(entry_name(op)) != 0;
   const auto is_number = [&](const c10::Argument& argument, const at::Tensor& tensor) {
     const bool is_written = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-    return takes_numbers && !is_written && is_host_number(tensor);
+    // Wrappers leave what has to be named to kernels.
+    return (takes_numbers || argument.kwarg_only()) && !is_written && is_host_number(tensor);
   };
   device.reset();
+  const auto check = [&](const c10::Argument& argument) {
+    auto& value = torch::jit::peek(*stack, static_cast<size_t>(&argument - arguments.data()), arguments.size());
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+      if (!is_number(argument, tensor)) {
+        c10::impl::check_and_update_common_device(device, tensor, name.c_str(), argument.name().c_str());
+      }
+    });
+  };
   for (const bool is_out : {true, false}) {
-    for (size_t index = 0; index < arguments.size(); ++index) {
-      const c10::Argument& argument = arguments[index];
-      // Wrappers do not check what has to be named, but for outputs.
-      if (argument.is_out() == is_out && (is_out || !argument.kwarg_only())) {
-        for_each_tensor(torch::jit::peek(*stack, index, arguments.size()), [&](const at::Tensor& tensor) {
-          if (!is_number(argument, tensor)) {
-            c10::impl::check_and_update_common_device(device, tensor, name.c_str(), argument.name().c_str());
-          }
-        });
+    for (const c10::Argument& argument : arguments) {
+      if (argument.is_out() == is_out) {
+        check(argument);
       }
     }
   }
