@@ -53,10 +53,22 @@ class PythonForward(NamedTuple):
     tangents: tuple[str, ...]
 
 
+class KeptInPython(NamedTuple):
+    """A result without a gradient that formulas read: its position, whether callers get it, and a message.
+
+    The message is that of the error which its gradient raises.
+    """
+
+    position: int
+    is_returned: bool
+    message: str
+
+
 class PythonGradient(NamedTuple):
     """Formulas of an operator, and whether each of its results is differentiable.
 
-    Arguments that are `left_out` have no formula, and may require no gradients.
+    Arguments that are `left_out` have no formula, and may require no gradients. `kept` are results without a gradient
+    that formulas read.
 
     Without formulas, what the operator returns and writes to raises in the backward pass.
     """
@@ -66,6 +78,7 @@ class PythonGradient(NamedTuple):
     differentiable: tuple[bool, ...] = ()
     forward: tuple[PythonForward, ...] = ()
     left_out: tuple[str, ...] = ()
+    kept: tuple[KeptInPython, ...] = ()
 
 
 def is_tensor_list(argument: Argument) -> bool:

@@ -197,6 +197,48 @@ def test_saved_statistics(
     torch.testing.assert_close(first, torch.autograd.grad(native.attend(x, y.detach(), y.detach())[0].sum(), x)[0])
 
 
+@pytest.mark.parametrize("name", ["cubed_once", "cubed_shown", "cubed_unsaid", "cubed_constant", "cubed_twice"])
+def test_second_gradients_through_results(stable: ModuleType, native: ModuleType, torch: ModuleType, name: str) -> None:
+    """Second gradients through a result are right, or an error names the result, in each way to differentiate twice."""
+    x = torch.linspace(0.5, 1.5, 3, dtype=torch.float64)
+    is_right = name in ("cubed_constant", "cubed_twice")
+    grad, func, forward = torch.autograd.grad, torch.func, torch.autograd.forward_ad
+    for operators in (stable, native):
+
+        def call(x: Tensor) -> Tensor:
+            results = getattr(operators, name)(x)  # noqa: B023
+            first: Tensor = results[0] if isinstance(results, (tuple, list)) else results
+            return first
+
+        def gradient(x: Tensor) -> Tensor:
+            first: Tensor = func.grad(lambda x: call(x).sum())(x)  # noqa: B023
+            return first
+
+        def over_reverse(x: Tensor) -> Tensor:
+            with forward.dual_level():
+                dual = forward.make_dual(x.clone().requires_grad_(), torch.ones_like(x))
+                second: Tensor = forward.unpack_dual(grad(call(dual).sum(), dual)[0]).tangent  # noqa: B023
+                return second
+
+        leaf = x.clone().requires_grad_()
+        assert torch.autograd.gradcheck(call, leaf, check_forward_ad=name in ("cubed_once", "cubed_shown"))
+        (first,) = grad(call(leaf).sum(), leaf, create_graph=True)
+        torch.testing.assert_close((first.detach(), gradient(x)), (3 * x * x, 3 * x * x))
+        ways: list[Callable[[], Tensor]] = [
+            lambda: grad(first.sum(), leaf)[0],  # noqa: B023
+            lambda: func.grad(lambda x: gradient(x).sum())(x),  # noqa: B023
+            lambda: func.jacrev(gradient)(x).diagonal(),  # noqa: B023
+        ]
+        if not is_right and name != "cubed_unsaid":
+            ways += [lambda: over_reverse(x), lambda: func.jacfwd(gradient)(x).diagonal()]  # noqa: B023
+        for way in ways:
+            if is_right:
+                torch.testing.assert_close(way(), 6 * x)
+            else:
+                with pytest.raises(NotImplementedError, match=f"::{name} .*its result 'square'"):
+                    way()
+
+
 def test_results_that_are_not_returned(stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]) -> None:
     """What a kernel saves is kept for the gradient alone; the operator has the properties of others."""
     x, kept = matrices[0], 0

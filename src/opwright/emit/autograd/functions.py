@@ -32,6 +32,8 @@ def declaration(node: GraphNode, rules: Rules) -> str:
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
     sizes = [f"size_t {argument.name}_size_;" for argument in node.inputs if argument.is_list]
+    if node.kept is not None:
+        sizes.append("bool is_differentiated_again_ = false;")
     return f"""\
 #ifdef _WIN32
 struct {node.name} : public {node.superclass} {{
@@ -139,6 +141,9 @@ def _several(step: Step) -> str:
 def _body(node: GraphNode) -> str:
     """Statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
+    if node.kept is not None:
+        messages = ", ".join([f'"{message}"' for message in node.kept.messages])
+        lines.insert(0, f"  check_kept(grads, {node.kept.before}, {{{messages}}});")
     if any(step.needs_defined for step in node.steps):
         lines.append("  bool any_grad_defined = any_variable_defined(grads);")
     lines += [_single(step, node.over_lists) if len(step.arguments) == 1 else _several(step) for step in node.steps]
@@ -243,6 +248,8 @@ def definition(node: GraphNode, rules: Rules) -> str:
 def _apply(node: GraphNode, *statements: str) -> str:
     """Method that works out gradients."""
     body = "\n".join(statements)
+    if node.kept is not None:
+        body = f'  TORCH_CHECK_NOT_IMPLEMENTED(!is_differentiated_again_, "{node.kept.messages[0]}");\n{body}'
     return f"""\
 variable_list {node.name}::apply(variable_list&& grads) {{
 {"  " + _LOCK if node.locks else ""}

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Final
 
 from opwright.dialects.derivatives.formulas import gradient_indices
+from opwright.dialects.derivatives.kept_results import differentiable_results, kept_results, second_gradient_fault
 from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
@@ -52,6 +53,17 @@ class Step(NamedTuple):
     awaited: tuple[int, ...] | None = None
 
 
+class Kept(NamedTuple):
+    """Results without a gradient that formulas of a library read.
+
+    They are outputs of the node after the `before` that have gradients, each with the message of the error that its
+    gradient raises.
+    """
+
+    before: int
+    messages: tuple[str, ...]
+
+
 class GraphNode(NamedTuple):
     """Decisions about the class of one node.
 
@@ -72,6 +84,7 @@ class GraphNode(NamedTuple):
     steps: tuple[Step, ...]
     keeps_variables: bool
     parameters: tuple[tuple[str, str], ...]
+    kept: Kept | None = None
 
     @property
     def locks(self) -> bool:
@@ -114,7 +127,15 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
         steps=_steps(info),
         keeps_variables=keeps_variables,
         parameters=tuple(parameters),
+        kept=_kept(info),
     )
+
+
+def _kept(info: DifferentiabilityInfo) -> Kept | None:
+    messages = [second_gradient_fault(info, result.name) for result in kept_results(info)]
+    if not messages:
+        return None
+    return Kept(sum(differentiable_results(info)), tuple(messages))
 
 
 def _is_view(info: DifferentiabilityInfo, rules: Rules) -> bool:

@@ -199,6 +199,24 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
     return ["c10::intrusive_ptr<Node> _rebased_fn;", f"if (grad_fn) {{\n    _rebased_fn = {statement}\n}}"]
 
 
+def _kept_statements(wrapper: Wrapper) -> list[str]:
+    """Statements that make the node the history of results without a gradient that it saves."""
+    lines = []
+    for result in wrapper.kept:
+        flag = "true" if result.is_returned else "false"
+        lines.append(
+            f"auto {result.name}_kept = grad_fn ? keep_history({result.name}, grad_fn, {flag}) : {result.name};"
+        )
+    if wrapper.kept:
+        returned = [result for result in wrapper.kept if result.is_returned]
+        parts = [[inp.variable for inp in wrapper.inputs]]
+        parts += [[f"{result.name}_kept" for result in results] for results in (wrapper.kept, returned)]
+        lists = _names([f"written_tensors({_names(part)})" for part in parts])
+        lines.append(f"const bool is_again = outer_calls.found({lists});")
+        lines.append("if (grad_fn) {\n    grad_fn->is_differentiated_again_ = is_again;\n}")
+    return lines
+
+
 def _output_history(output: str, accumulated: dict[str, str]) -> str:
     """Statement that gives an output its history: what was written to continues the one that it had."""
     if output in accumulated:
@@ -270,6 +288,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     lines: list[str] = []
     if wrapper.records:
         lines += _history_statements(wrapper, context)
+        lines += _kept_statements(wrapper)
         lines += _complex_statements(wrapper, context)
     if wrapper.forward is Forward.FORMULAS:
         lines += tangent_statements(wrapper, context)
@@ -315,6 +334,8 @@ def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext
     before = [*_reference_statements(wrapper), *unpacked.statements]
     if wrapper.records:
         before += _before_statements(wrapper, context)
+    if wrapper.kept:
+        before.append("const OuterCalls outer_calls;")
     after = _after_statements(wrapper, context)
     parts = [indent("\n".join(before))] if before else []
     parts.append(call_text(wrapper, unpacked.parameters, context))

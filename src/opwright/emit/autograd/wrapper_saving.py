@@ -90,6 +90,8 @@ def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output:
 def _variable(wrapper: Wrapper, name: str, item: str | None, is_output: bool) -> Assignment:
     """A `SavedVariable`. A tensor that an in-place function overwrites is copied first."""
     flag = "true" if is_output else "false"
+    if is_output and any(result.name == name for result in wrapper.kept):
+        return Assignment(f"{name}_", f"SavedVariable({name}_kept, true)", "")
     if wrapper.inplace and is_output:
         self = "self[i]" if wrapper.loops else "self"
         return Assignment(f"{name}_", f"SavedVariable({self}, {flag}, {self}.is_view())", "")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from opwright.convention import public_api
 from opwright.convention.dispatcher import returned_arguments
+from opwright.dialects.derivatives.kept_results import ConstantResult, kept_results
 from opwright.emit.autograd.kernels import changes_arguments, counted_arguments, kernel_name, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
 from opwright.model.library import PYTORCH
@@ -71,8 +72,9 @@ class Wrapper(NamedTuple):
     `inputs` are the differentiable inputs, `differentiated` those that gradients are worked out for; `outputs` the
     differentiable outputs. `written` are the arguments that an operator of a library without derivatives writes to,
     besides its outputs. `repeated` maps the names that formulas use to the arguments of an in-place function over
-    lists, empty for other functions. `records` tells that there is a gradient to record; `info` has its formulas, or
-    is None, and the node then raises when it is asked for a gradient.
+    lists, empty for other functions. `kept` are results without a gradient that formulas read. `records` tells that
+    there is a gradient to record; `info` has its formulas, or is None, and the node then raises when it is asked for a
+    gradient.
     """
 
     function: NativeFunction
@@ -89,6 +91,7 @@ class Wrapper(NamedTuple):
     forward_derivatives: tuple[ForwardDerivative, ...]
     inplace: bool
     over_lists: bool
+    kept: tuple[ConstantResult, ...] = ()
 
     @property
     def loops(self) -> bool:
@@ -160,6 +163,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
         forward_derivatives=forward_derivatives,
         inplace=inplace,
         over_lists=over_lists,
+        kept=kept_results(info) if records and info is not None and info.function is function else (),
     )
     _check_derivatives(decisions)
     return decisions

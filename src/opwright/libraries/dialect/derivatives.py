@@ -12,6 +12,7 @@ from opwright.dialects.derivatives.fields import NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.functions import FunctionIndex
+from opwright.dialects.derivatives.kept_results import differentiable_results, kept_results, second_gradient_fault
 from opwright.dialects.derivatives.loader import load_entries, read_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
@@ -19,7 +20,7 @@ from opwright.dialects.named_files import read_named_file
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
-from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames, differentiable_results
+from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
 from opwright.libraries.dialect.head import Head
 from opwright.libraries.dialect.python_formulas import NoPython, PythonTranslator
 from opwright.model.declared_outputs import DTYPE_CLASSES, OutputOperation, dtype_codes
@@ -35,6 +36,7 @@ from opwright.model.derivatives import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import (
+    KeptInPython,
     LibraryDerivatives,
     OperatorLibrary,
     PythonFormula,
@@ -325,7 +327,13 @@ class _Maker:
         if len(whole) < len(formulas) or len(tangents) < len(forward):
             return None
         left_out = tuple([argument.name for argument in info.left_out])
-        return PythonGradient(entry.function, whole, differentiable_results(info), tangents, left_out)
+        without_gradient = [
+            KeptInPython(result.position, result.is_returned, second_gradient_fault(info, result.name))
+            for result in kept_results(info)
+        ]
+        return PythonGradient(
+            entry.function, whole, differentiable_results(info), tangents, left_out, tuple(without_gradient)
+        )
 
     def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:
         names = FormulaNames(info, _results(info), derivative.var_names)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.derivatives.formula_checks import MATH_CONSTANTS
+from opwright.dialects.derivatives.kept_results import differentiable_results
 from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, PythonValue, plain_type
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.derivatives import DifferentiabilityInfo
@@ -92,13 +93,6 @@ OPTION_FACTS: Final = ("dtype", "layout", "device")
 
 
 _DEFINED: Final = TensorFact("defined", "({} is not None)", "bool")
-
-
-def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
-    """Whether each result has a gradient."""
-    returns = info.function.schema.returns
-    stated = info.output_differentiability or (True,) * len(returns)
-    return tuple([is_stated and result.type.is_tensor_like for is_stated, result in zip(stated, returns, strict=True)])
 
 
 class ForwardNames:

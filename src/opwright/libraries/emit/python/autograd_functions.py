@@ -10,7 +10,7 @@ from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list
 from opwright.schema.function import Argument
-from opwright.syntax.python import variable_name
+from opwright.syntax.python import string_literal, variable_name
 
 
 def redispatch(function: NativeFunction, arguments: Sequence[str]) -> str:
@@ -48,6 +48,9 @@ class RecordedCall:
         #: formula asks whether those that it reads are defined. Without any the pass ends.
         used = frozenset[int]().union(*[formula.gradients for formula in gradient.formulas])
         is_ready = len(used) == 1 or all(formula.gradients <= formula.asked for formula in gradient.formulas)
+        #: Kept results that callers get, which have no gradient: the node has others with their memory.
+        self._separate: Final = [result for result in gradient.kept if result.is_returned]
+        self._zeros: Final = sorted(used) if gradient.kept and not is_ready else []
         self._undefined: Final = sorted(used) if is_ready and not gives_list(self._function) else []
 
     def lines(self) -> Iterator[str]:
@@ -79,26 +82,42 @@ class RecordedCall:
             parameters += ["_counts", "*_items"]
         yield f"    def forward({', '.join(parameters)}):"
         yield from self._unpacked(names, "_items", "_counts")
+        if self._gradient.kept:
+            yield "        _outer_calls, _keyset = _keyset, _keyset.keyset"
         yield "        with _below_record():"
         yield f"            _results = {redispatch(function, self._passed())}"
         if len(function.schema.returns) == 1:
             yield "        _results = (_results,)"
+        # The gradient of a result that callers do not get comes to this node, which raises.
+        hidden = [result.position for result in self._gradient.kept if not result.is_returned]
         others = [
             f"_results[{index}]"
             for index, (result, is_own) in enumerate(
                 zip(function.schema.returns, self._gradient.differentiable, strict=True)
             )
-            if not is_own and result.type.is_tensor_like
+            if not is_own and result.type.is_tensor_like and index not in hidden
         ]
+        for result in self._separate:
+            yield f"        _kept_{result.position} = _separate(_results[{result.position}])"
         if others:
             yield f"        _ctx.mark_non_differentiable({', '.join(others)})"
-        if self._undefined:
+        if self._undefined or self._gradient.kept:
             yield "        _ctx.set_materialize_grads(False)"
+        if self._zeros:
+            places = ", ".join([f"_results[{position}]" for position in self._zeros])
+            yield f"        _ctx.zeros = [_like(result) for result in ({places},)]"
         yield from self._saving()
         if self._gradient.forward:
             yield "        if _forward_mode._current_level >= 0:"
             yield f"            _ctx.primals = ({', '.join([*self._variables(), '_results'])})"
-        yield f"        return {_returned(function)}"
+        if self._gradient.kept:
+            listed = [
+                ", ".join([f"_results[{result.position}]" for result in results])
+                for results in (self._gradient.kept, self._separate)
+            ]
+            yield f"        _ctx.is_differentiated_again = _outer_calls.found([{listed[0]}], [{listed[1]}])"
+        more = "".join([f", _kept_{result.position}" for result in self._separate])
+        yield f"        return {f'(*_results{more})' if more else _returned(function)}"
 
     def _passed(self) -> list[str]:
         """Arguments of the call; lists have become tuples."""
@@ -133,7 +152,12 @@ class RecordedCall:
         """A tensor that is kept if a needed gradient reads it."""
         if value.form is SavedForm.TENSORS:
             return f"*{value.expression}"
-        readers = [formula for formula in self._gradient.formulas if value in formula.saved]
+        for result in self._separate:
+            if value.expression == f"_results[{result.position}]":
+                value = value._replace(expression=f"_kept_{result.position}")
+        readers = [
+            formula for formula in self._gradient.formulas if value.name in [read.name for read in formula.saved]
+        ]
         if len(readers) == len(self._gradient.formulas):
             return value.expression
         needed = " or ".join([self._needed(name) for formula in readers for name in formula.arguments])
@@ -150,8 +174,15 @@ class RecordedCall:
     def _backward(self) -> Iterator[str]:
         count = len(self._function.schema.returns)
         gradients = ["*_grads"] if gives_list(self._function) else [f"_grad_{index}" for index in range(count)]
+        gradients += [f"_grad_of_kept_{result.position}" for result in self._separate]
         yield f"    def backward(_ctx, {', '.join(gradients)}):"
         yield "        _needs = _ctx.needs_input_grad"
+        for result in self._gradient.kept:
+            gradient = f"_grad_of_kept_{result.position}" if result.is_returned else f"_grad_{result.position}"
+            yield f"        if {gradient} is not None or _ctx.is_differentiated_again:"
+            yield f"            raise NotImplementedError({string_literal(result.message)})"
+        for place, position in enumerate(self._zeros):
+            yield f"        _grad_{position} = _ctx.zeros[{place}]() if _grad_{position} is None else _grad_{position}"
         if self._undefined:
             yield f"        if {' and '.join([f'_grad_{position} is None' for position in self._undefined])}:"
             yield "            return (None,) * len(_needs)"
@@ -198,6 +229,13 @@ class RecordedCall:
         has_tangent = {index for formula in self._gradient.forward for index in formula.results}
         count = len(self._function.schema.returns)
         returned = [f"_tangent_{index}" if index in has_tangent else "None" for index in range(count)]
+        for result in self._gradient.kept:
+            # The backward call refuses to run where this would be a tangent.
+            zero = f"_torch.zeros_like(_results[{result.position}])"
+            if result.is_returned:
+                returned.append(zero)
+            else:
+                returned[result.position] = zero
         yield f"        return {', '.join(returned)}"
 
     def _restored(self) -> Iterator[str]:

@@ -115,7 +115,9 @@ _OPENING: Final = '''\
 import ctypes as _ctypes
 import math as _math
 from contextlib import contextmanager as _contextmanager, nullcontext as _nullcontext
+from functools import partial as _partial
 from pathlib import Path as _Path
+from threading import local as _local
 
 import torch as _torch
 import torch.autograd.forward_ad as _forward_mode
@@ -127,8 +129,14 @@ from torch.utils._pytree import tree_flatten as _flatten, tree_unflatten as _unf
 _library = _torch.library.Library("{namespace}", "IMPL")
 _after_autograd = _C._after_autograd_keyset - _C.DispatchKeySet(_C.DispatchKey.ADInplaceOrView)
 _below_autograd = _C._AutoDispatchBelowADInplaceOrView
-_changed = _torch.autograd.graph.increment_version
 _as_it_is = _nullcontext()
+
+
+def _changed(*written):
+    """Counts the versions of what an operator writes to: tensors, lists of them, and None."""
+    tensors = [item for item in _flatten(written)[0] if isinstance(item, _torch.Tensor)]
+    if tensors:
+        _torch.autograd.graph.increment_version(tensors)
 
 
 def _is_recorded(*arguments):
@@ -149,6 +157,43 @@ def _check_left_out(operator, name, value):
             f"The function '{{operator}}' is not differentiable with respect to argument '{{name}}'. "
             "This input cannot have requires_grad True."
         )
+
+
+def _separate(result):
+    """A tensor with the memory of a result that has no gradient, for a node that keeps it."""
+    return result.detach() if isinstance(result, _torch.Tensor) else result
+
+
+def _like(result):
+    """What makes the gradient of a result that nobody uses."""
+    return _partial(_torch.zeros, result.shape, dtype=result.dtype, layout=result.layout, device=result.device)
+
+
+class _OuterCalls:
+    """Finds out whether something else differentiates a call, and would take what its node keeps for a constant.
+
+    This is forward mode, or an outer transformation of `torch.func` if callers get what is kept. The kernel of the
+    outer one runs inside of the call.
+    """
+
+    state = _local()
+
+    def __init__(self, keyset, *arguments):
+        tensors = [item for item in _flatten(arguments)[0] if isinstance(item, _torch.Tensor)]
+        self.keyset, self.is_again = keyset, _has_tangents(*tensors)
+        self.is_outer = any(tensor.requires_grad and _C._functorch.is_gradtrackingtensor(tensor) for tensor in tensors)
+        self.before, self.state.are_found = getattr(self.state, "are_found", False), False
+
+    def found(self, kept, returned):
+        """What is known after a call of whose results some are kept, of which callers get some."""
+        is_again = self.state.are_found or self.is_again
+        self.state.are_found = self.before or is_again or (self.is_outer and self.may_have_history(returned))
+        return is_again and self.may_have_history(kept)
+
+    @staticmethod
+    def may_have_history(results):
+        """Whether PyTorch differentiates with respect to results of such dtypes."""
+        return any(result.is_floating_point() or result.is_complex() for result in results if result is not None)
 
 
 def _tangent(tangent, tensor):
@@ -318,16 +363,22 @@ def _kernel_body(gradient: PythonGradient, copied: PythonGradient | None) -> Ite
             texts = string_literal(function.name.name), string_literal(name), variable_name(name)
             yield f"        _check_left_out({', '.join(texts)})"
         plain, lists = divided(function)
-        passed = ["_keyset", *[variable_name(argument.name) for argument in plain]]
+        variables = ", ".join([variable_name(argument.name) for argument in function.arguments.all])
+        keys = f"_OuterCalls(_keyset, {variables})" if gradient.kept else "_keyset"
+        passed = [keys, *[variable_name(argument.name) for argument in plain]]
         items = [variable_name(argument.name) for argument in lists]
         if len(lists) > 1:
             passed.append(f"({', '.join([f'len({name})' for name in items])})")
         called = f"_record_{function.name.unambiguous}({', '.join([*passed, *[f'*{name}' for name in items]])})"
+        if any(result.is_returned for result in gradient.kept):
+            # Further outputs of the node are for the backward pass alone.
+            called += f"[:{len(function.schema.returns)}]"
         yield f"        return {f'list({called})' if gives_list(function) else called}"
     else:
         written = [variable_name(argument.name) for argument in function.arguments.all if argument.is_write]
         yield from _unknown_history(function, written, copied)
-        yield from [f"    _changed({name})" for name in written]
+        if written:
+            yield f"    _changed({', '.join(written)})"
     yield "    with _below_autograd():"
     yield f"        return {redispatch(function, passed_arguments(function))}"
 

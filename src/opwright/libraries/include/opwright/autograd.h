@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -230,6 +231,77 @@ void check_no_views(const Written& written, bool requires_grad, const char* oper
   }
 }
 
+// Makes a node the history of a result that it saves, and whose gradient no formula reads: the node gets that gradient,
+// and raises. A result that callers get has no gradient, so the history is that of another tensor with its memory.
+template <class Node>
+at::Tensor keep_history(const at::Tensor& result, const Node& node, bool is_returned) {
+  if (!result.defined() || !torch::autograd::isDifferentiableType(result.scalar_type())) {
+    node->add_input_metadata(torch::autograd::Node::undefined_input());
+    return result;
+  }
+  at::Tensor kept = is_returned ? result.detach() : result;
+  torch::autograd::set_history(kept, node);
+  return kept;
+}
+
+template <class Node>
+std::optional<at::Tensor> keep_history(
+    const std::optional<at::Tensor>& result, const Node& node, bool is_returned) {
+  return keep_history(result.value_or(at::Tensor()), node, is_returned);
+}
+
+// Raises if the results that a node keeps have gradients, and takes those away: they follow `count` others. The node of an
+// in-place form keeps no results.
+inline void check_kept(
+    torch::autograd::variable_list& gradients, std::size_t count, std::initializer_list<const char*> messages) {
+  if (gradients.size() < count + messages.size()) {
+    return;
+  }
+  std::size_t place = gradients.size() - messages.size();
+  const std::size_t first = place;
+  for (const char* const message : messages) {
+    TORCH_CHECK_NOT_IMPLEMENTED(!gradients[place].defined(), message);
+    ++place;
+  }
+  gradients.resize(first);
+}
+
+// Finds out whether something else differentiates the call of an operator, and would take what its node keeps for a
+// constant: forward mode, or an outer transformation of `torch.func` if callers get what is kept. The kernel of the outer
+// one runs inside of the call.
+class OuterCalls {
+ public:
+  OuterCalls() : before_(std::exchange(is_found(), false)) {}
+
+  // What is known after the call with these arguments, of whose results some are kept, of which callers get some.
+  bool found(
+      const torch::autograd::variable_list& arguments, const torch::autograd::variable_list& kept,
+      const torch::autograd::variable_list& returned) const {
+    bool is_again = is_found();
+    bool is_outer = false;
+    for (const at::Tensor& tensor : arguments) {
+      is_again = is_again || (tensor.defined() && torch::autograd::isFwGradDefined(tensor));
+      is_outer = is_outer || (tensor.defined() && tensor.key_set().has(c10::DispatchKey::FuncTorchGradWrapper));
+    }
+    is_found() = before_ || is_again || (is_outer && have_history(returned));
+    return is_again && have_history(kept);
+  }
+
+ private:
+  static bool have_history(const torch::autograd::variable_list& tensors) {
+    return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+      return tensor.defined() && tensor.requires_grad();
+    });
+  }
+
+  static bool& is_found() {
+    static thread_local bool is_found = false;
+    return is_found;
+  }
+
+  bool before_;
+};
+
 // Makes a node that raises the origin of new results, and of tensors that an operator without derivatives wrote to.
 // A result may be one of the written tensors.
 template <class Node>
@@ -382,9 +454,12 @@ inline torch::autograd::variable_list compiled_autograd_apply_functional(
   using namespace at;                                                        \
   OPWRIGHT_PACKED_NAMES                                                      \
   using opwright::autograd::IndexRangeGenerator;                             \
+  using opwright::autograd::OuterCalls;                                      \
   using opwright::autograd::check_inplace;                                   \
+  using opwright::autograd::check_kept;                                      \
   using opwright::autograd::increment_version;                               \
   using opwright::autograd::irreversible_view;                               \
+  using opwright::autograd::keep_history;                                    \
   using opwright::autograd::not_implemented;                                 \
   using opwright::autograd::not_implemented_list;                            \
   using opwright::autograd::check_no_views;                                  \
