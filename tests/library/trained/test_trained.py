@@ -211,13 +211,13 @@ def test_second_gradients_through_results(stable: ModuleType, native: ModuleType
             return first
 
         def gradient(x: Tensor) -> Tensor:
-            first: Tensor = func.grad(lambda x: call(x).sum())(x)  # noqa: B023
+            first: Tensor = func.grad(lambda x: call(x).sum())(x)
             return first
 
         def over_reverse(x: Tensor) -> Tensor:
             with forward.dual_level():
                 dual = forward.make_dual(x.clone().requires_grad_(), torch.ones_like(x))
-                second: Tensor = forward.unpack_dual(grad(call(dual).sum(), dual)[0]).tangent  # noqa: B023
+                second: Tensor = forward.unpack_dual(grad(call(dual).sum(), dual)[0]).tangent
                 return second
 
         leaf = x.clone().requires_grad_()
@@ -226,11 +226,11 @@ def test_second_gradients_through_results(stable: ModuleType, native: ModuleType
         torch.testing.assert_close((first.detach(), gradient(x)), (3 * x * x, 3 * x * x))
         ways: list[Callable[[], Tensor]] = [
             lambda: grad(first.sum(), leaf)[0],  # noqa: B023
-            lambda: func.grad(lambda x: gradient(x).sum())(x),  # noqa: B023
-            lambda: func.jacrev(gradient)(x).diagonal(),  # noqa: B023
+            lambda: func.grad(lambda x: gradient(x).sum())(x),
+            lambda: func.jacrev(gradient)(x).diagonal(),
         ]
         if not is_right and name != "cubed_unsaid":
-            ways += [lambda: over_reverse(x), lambda: func.jacfwd(gradient)(x).diagonal()]  # noqa: B023
+            ways += [lambda: over_reverse(x), lambda: func.jacfwd(gradient)(x).diagonal()]
         for way in ways:
             if is_right:
                 torch.testing.assert_close(way(), 6 * x)

@@ -16,6 +16,7 @@ from opwright.dialects.derivatives.formula_shapes import (
     LEAD,
     QUOTED,
     QUOTED_OR_BRACKET,
+    QUOTED_OR_SIGN,
     formula_parser,
     is_plain_expression,
     range_of,
@@ -23,6 +24,7 @@ from opwright.dialects.derivatives.formula_shapes import (
     text_of,
     walk,
 )
+from opwright.dialects.derivatives.tensor_members import MEMBERS, member_help
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
@@ -129,6 +131,11 @@ class FormulaChecker:
     def check(self, scalar: Scalar, words: frozenset[str], scope: FormulaScope) -> None:
         """Checks a formula whose words are given."""
         text = scalar.value
+        power = text.find("**")
+        if power >= 0:
+            at, help = scalar.span_of(power, power + 2), "write `x.pow(2)`"
+            self._sink.error(codes.BAD_EXPRESSION, "C++ has no operator `**`", at, help=help)
+            return
         if self.trusts or (not self._is_strict and self._is_sound(text, words, scope)):
             return
         source = source_of(text)
@@ -170,6 +177,11 @@ class FormulaChecker:
             also = () if other is None else (Label(scalar.span_of(other, other + 1), "opened here", primary=False),)
             self._sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also)
             return None
+        end = statement_end(scalar.value)
+        if end is not None:
+            help = "delete the `;`: a formula is an expression"
+            self._sink.error(codes.BAD_EXPRESSION, "an expression has no `;`", scalar.span_of(end, end + 1), help=help)
+            return None
         try:
             parser = formula_parser()
         except Fault as missing:
@@ -195,6 +207,8 @@ class FormulaChecker:
         declared = _declared_names(root)
         told: set[str] = set()
         for node in walk(root):
+            if node.type == "field_identifier":
+                self._check_member(node, scalar, source)
             if node.type != "identifier":
                 continue
             name = text_of(node)
@@ -211,6 +225,17 @@ class FormulaChecker:
                     self._sink.error(codes.MISSPELT_WORD, f"there is no word `{name}`", scalar.span, help=word)
                     continue
                 self._doubt(code, message, scalar.span_of(*range_of(node, source)), help=help)
+
+    def _check_member(self, node: Node, scalar: Scalar, source: bytes) -> None:
+        """Reports a member that no type of formulas has. Headers of an author may declare further types."""
+        name = text_of(node)
+        # A catalog of a few operators does not have those that are methods.
+        is_whole = self._knows_all and _METHODS <= self._functions
+        if not is_whole or name in MEMBERS or self._is_function(name):
+            return
+        message = f"`at::Tensor` has no member `{name}`"
+        help = member_help(name, self._functions)
+        self._doubt(codes.UNKNOWN_FUNCTION, message, scalar.span_of(*range_of(node, source)), help=help)
 
     def _check_arguments(self, node: Node, scalar: Scalar, source: bytes) -> None:
         """Reports a call of a declared function whose number of arguments matches no declaration."""
@@ -249,7 +274,7 @@ class FormulaChecker:
         if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
             return None
         message = f"`{name}` is not an {scope.kinds} of `{scope.function}`"
-        return codes.UNKNOWN_NAME, message, did_you_mean(name, sorted(scope.names | _ALWAYS))
+        return codes.UNKNOWN_NAME, message, _instead(name, scope) or did_you_mean(name, sorted(scope.names | _ALWAYS))
 
     def _is_function(self, name: str) -> bool:
         if name in self._known or self._may_lack(name):
@@ -260,6 +285,27 @@ class FormulaChecker:
         """Reports what may be right after all: as a warning, or as an error in a strict run."""
         tell = self._sink.error if self._is_strict else self._sink.warning
         tell(code, message, at, help=help)
+
+
+#: Some operators that are methods of tensors in each release.
+_METHODS: Final = frozenset(("expand", "mul", "sum", "view"))
+
+#: Names that `torch.autograd.Function` and `torch.library.custom_op` taught, each with what a formula says instead.
+_TAUGHT: Final = {
+    "grad_output": "the gradient of the result is `grad`",
+    "grad_out": "the gradient of the result is `grad`",
+    "grad_outputs": "the gradients of the results are `grads[0]`, `grads[1]` and so on",
+    "ctx": "a formula reads arguments and results by their names: the node saves what it reads",
+    "torch": "a formula is C++: write methods, such as `self.sigmoid()`, or functions such as `at::sigmoid(self)`",
+}
+_TAUGHT_RESULTS: Final = ("output", "out", "outputs", "y")
+
+
+def _instead(name: str, scope: FormulaScope) -> str:
+    """What to write instead of a name that other interfaces of PyTorch have; empty for other names."""
+    if name in _TAUGHT_RESULTS and "result" in scope.names:
+        return "the result is `result`"
+    return _TAUGHT.get(name, "")
 
 
 def argument_counts(text: str) -> Iterator[tuple[str, int]]:
@@ -325,6 +371,21 @@ def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
         else:
             opened.pop()
     return (opened[-1], None, f"`{text[opened[-1]]}` is never closed") if opened else None
+
+
+def statement_end(text: str) -> int | None:
+    """Index of the first semicolon outside of brackets, strings and comments; None if there is none.
+
+    >>> statement_end("grad * self.sgn();"), statement_end("[&]() { return grad; }()")
+    (17, None)
+    """
+    depth = 0
+    for match in QUOTED_OR_SIGN.finditer(text):
+        sign = match.group()
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == ";" and not depth:
+            return match.start()
+    return None
 
 
 def _declared_names(root: Node) -> frozenset[str]:

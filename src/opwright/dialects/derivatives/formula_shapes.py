@@ -25,6 +25,9 @@ QUOTED: Final = lazy_pattern(_QUOTED, re.DOTALL)
 #: Strings, characters, comments, or a bracket.
 QUOTED_OR_BRACKET: Final = lazy_pattern(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
 
+#: The same, or the end of a statement.
+QUOTED_OR_SIGN: Final = lazy_pattern(rf"{_QUOTED}|[()\[\]{{}};]", re.DOTALL)
+
 #: A lambda that only returns a value, which is the group.
 LAMBDA: Final = lazy_pattern(r"\[[&=]?\]\([^()]*\)\{return ([^;{}]*);\}")
 _NUMBER: Final = lazy_pattern(r"\b\d+\.(?:\d*[eE][-+]?\d+)?(?!\w)|(?<![\w.)\]])\.\d+|\b\d+[eE][-+]?\d+")

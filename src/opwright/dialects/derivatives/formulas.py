@@ -20,6 +20,8 @@ from opwright.source.records import NamedTuple
 _WORD: Final = lazy_pattern(r"\w+")
 _GRADIENT_INDEX: Final = lazy_pattern(r"(?:^|\W)grads\[(\d+)\]")
 _FIXED_SIZE: Final = lazy_pattern(r"(?:\.|->)size\(-?\d+\)")
+#: A function or method that gets sizes alone: its name, of what, and the call that gives them.
+_PASSED: Final = lazy_pattern(r"\b(\w+)\((\w+)(\.(?:sizes|strides)\(\))\)")
 _SYM_SIZE: Final = lazy_pattern(r"\.sym_size\((-?\w+)\)")
 
 
@@ -136,7 +138,10 @@ def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
     for asked, instead in _FIXED:
         if asked in formula:
             message = f"`{asked}` is not supported in formulas"
-            report.error(codes.FIXED_SIZES, message, asked, help=f"write `{instead}()`, which gives symbolic integers")
+            call = _PASSED.search(formula)
+            value = call.group(2) if call is not None and call.group(3) == asked else ""
+            written = f"{call.group(1)}_symint({value}.{instead}())" if call is not None and value else f"{instead}()"
+            report.error(codes.FIXED_SIZES, message, asked, help=f"write `{written}`, which takes symbolic integers")
     match = _FIXED_SIZE.search(formula)
     if match is not None:
         message = f"`{match.group()}` is not supported in formulas"

@@ -24,6 +24,7 @@ from opwright.libraries.emit import (
     generated_kernels,
     implementations,
     kernels,
+    math_bits,
     meta_kernels,
 )
 from opwright.libraries.emit.build_namespace import cpp_text, module_text
@@ -96,6 +97,7 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
     batching.section,
     functionalization.section,
     autograd.section,
+    math_bits.section,
     autocast.section,
 )
 

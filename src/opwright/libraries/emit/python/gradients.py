@@ -15,6 +15,7 @@ from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.libraries.emit.parts import has_own_kernel
 from opwright.libraries.emit.python.autograd_functions import RecordedCall, divided, redispatch
 from opwright.libraries.emit.python.registrations import (
+from opwright.libraries.emit.math_bits import needs_kernels
     module_emitter,
     operator_expression,
     parameters_of,
@@ -283,6 +284,44 @@ def _without_formula(name, run, arguments, written=()):
     return _unflatten(leaves, call.tree)
 
 
+def _serve_bits(name, redispatch, schema):
+    """Registers kernels for tensors with the negative or the conjugate bit, which call the operator on copies.
+
+    PyTorch's kernels take what an operator writes to from its first result.
+    """
+    written = {{argument.name for argument in schema.arguments if argument.alias_info and argument.alias_info.is_write}}
+    names = [argument.name for argument in schema.arguments]
+    for key, has_bit, resolve in (
+        ("Negative", _torch.Tensor.is_neg, _torch.Tensor.resolve_neg),
+        ("Conjugate", _torch.Tensor.is_conj, _torch.Tensor.resolve_conj),
+    ):
+        after = _C._dispatch_keyset_full_after(getattr(_C.DispatchKey, key))
+
+        def kernel(_keyset, *args, _after=after, _has_bit=has_bit, _resolve=resolve, **kwargs):
+            copies, changed = {{}}, {{}}
+
+            def copied(name, value):
+                leaves, tree = _flatten(value)
+                for place, leaf in enumerate(leaves):
+                    if isinstance(leaf, _torch.Tensor) and _has_bit(leaf):
+                        _, leaves[place] = copies.setdefault(id(leaf), (leaf, _resolve(leaf)))
+                        if name in written:
+                            changed[id(leaf)] = copies[id(leaf)]
+                return _unflatten(leaves, tree)
+
+            with _below_autograd():
+                args = [copied(*pair) for pair in zip(names, args)]
+                kwargs = {{name: copied(name, value) for name, value in kwargs.items()}}
+                results = redispatch(_keyset & _after, *args, **kwargs)
+                for tensor, copy in changed.values():
+                    tensor.copy_(copy)
+            originals = {{id(copy): tensor for tensor, copy in copies.values()}}
+            leaves, tree = _flatten(results)
+            return _unflatten([originals.get(id(leaf), leaf) for leaf in leaves], tree)
+
+        _library.impl(name, kernel, key, with_keyset=True)
+
+
 def _fast_calls():
     """What makes calls that record nothing go past Python, if the package has it for this release."""
     path = _Path(__file__).with_name("_fast_calls.so")
@@ -345,6 +384,8 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: P
     if gradient.formulas or not function.arguments.writes:
         # Without a gradient, the kernel only goes on.
         lines += ["if _fast:", f'    _fast.opwright_register(b"{function.namespace}", b"{function.name.text}")']
+    if needs_kernels(function):
+        lines += [f'_serve_bits("{function.name.text}", _redispatch_{name}, {operator_expression(function)}._schema)']
     lines.append("")
     if functional is not None:
         lines += _functionalized(function, functional)
