@@ -141,7 +141,7 @@ def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
             call = _PASSED.search(formula)
             value = call.group(2) if call is not None and call.group(3) == asked else ""
             written = f"{call.group(1)}_symint({value}.{instead}())" if call is not None and value else f"{instead}()"
-            report.error(codes.FIXED_SIZES, message, asked, help=f"write `{written}`, which takes symbolic integers")
+            report.error(codes.FIXED_SIZES, message, asked, help=f"write `{written}`, with symbolic integers")
     match = _FIXED_SIZE.search(formula)
     if match is not None:
         message = f"`{match.group()}` is not supported in formulas"
