@@ -12,10 +12,10 @@ from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.libraries.emit.math_bits import needs_kernels
 from opwright.libraries.emit.parts import has_own_kernel
 from opwright.libraries.emit.python.autograd_functions import RecordedCall, divided, redispatch
 from opwright.libraries.emit.python.registrations import (
-from opwright.libraries.emit.math_bits import needs_kernels
     module_emitter,
     operator_expression,
     parameters_of,
