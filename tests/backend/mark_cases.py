@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.backend.outcomes import run_tasks
-from tests.backend.stub_cases import FOLDER, StubCase, load_cases, with_marks, without_marks
+from tests.backend.stub_cases import BACKEND, FOLDER, StubCase, load_cases, with_marks, without_marks
 
 
 def mark_cases(folder: Path, load: Callable[[tuple[str, ...]], list[StubCase]], names: Sequence[str]) -> None:
     """Rewrite the cases of a folder whose names begin with one of some texts; all cases without any."""
-    prefixes = tuple(names) or ("",)
-    for case in load(prefixes):
-        (folder / f"{case.name}.yaml").write_text(without_marks(case.text), encoding="utf-8")
-    cases = load(prefixes)
-    for case, outcome in zip(cases, run_tasks("opwright", [case.task for case in cases]), strict=True):
-        (folder / f"{case.name}.yaml").write_text(with_marks(case.text, outcome.faults), encoding="utf-8")
+    cases = load(tuple(names) or ("",))
+    texts = [without_marks(case.text) for case in cases]
+    # The files keep their marks until the new ones are known, in case that the program is stopped.
+    tasks = [
+        replace(case.task, files={**case.task.files, BACKEND: text}) for case, text in zip(cases, texts, strict=True)
+    ]
+    for case, text, outcome in zip(cases, texts, run_tasks("opwright", tasks), strict=True):
+        (folder / f"{case.name}.yaml").write_text(with_marks(text, outcome.faults), encoding="utf-8")
 
 
 def main() -> int:
