@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests kills edits lsp-soak renames mutants port-replay port-fuzz conditions cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -52,6 +52,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make demo                 # reads the inputs of PyTorch 2.13.0 and writes its generated files below build/pytorch
 #:   make test                 # the checks that find most mistakes, in some minutes
 #:   make lint                 # ruff, mypy, and the layers
+#:   make generator-edits      # edits each part of a tree's generator: told or followed; two hours, or COUNT=200
 #:   make generator-digests    # what a known generator is, from the releases' wheels, after a new release
 #:   make cases                # updates what case files expect; look at the difference
 #:   make docs                 # updates the generated pages: diagnostics, command-line, api; bars of benchmarks.md
@@ -446,6 +447,11 @@ fuzz-index: $(REFERENCE)
 # The digests of the generators of all known releases, from their wheels, by which edits of a tree's generator are told.
 generator-digests: $(REFERENCE)
 	$(VENV)/bin/python -m tests.release.generator_digests
+
+# Edits of each function, constant, list and import of PyTorch's generator in a tree, one at a time, or of COUNT of them:
+# each is told, or followed. All take two hours.
+generator-edits: $(REFERENCE)
+	$(VENV)/bin/python -m tests.generator_edits $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 # What case files expect, after a change of diagnostics; PARTS names some of them.
 cases: $(REFERENCE)

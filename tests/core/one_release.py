@@ -70,7 +70,7 @@ def _digests(text: str, version: Version) -> Iterator[str]:
     before = Version(version.major, version.minor - 1)
     for line in text.splitlines(keepends=True):
         words = line.split()
-        if words[:1] not in (["part"], ["text"]):
+        if words[:1] not in (["part"], ["text"], ["list"]):
             yield line
             continue
         until = None if words[2] == "-" else words[2]

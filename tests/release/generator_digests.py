@@ -17,8 +17,9 @@ from tests.conformance.release_inputs import RELEASES, release_folder
 
 DATA = Path(__file__).parents[2] / "src/opwright/release/data/generator_digests.txt"
 HEAD = """\
-# Digests of the generators of known releases, by file: `text` of the whole file, `part` of its functions and constants
-# (see `generator_digests.py`), then the first release that has them and the first that has them no more.
+# Digests of the generators of known releases, by file: `text` of the whole file, `part` of its functions and constants,
+# `list` of constants that a tree teaches (see `generator_digests.py`), then the first release that has them and the
+# first that has them no more.
 # `make generator-digests` writes this file.
 """
 #: Modules that no program which Opwright replaces in a tree's build runs.
@@ -43,7 +44,8 @@ def table() -> str:
     having: dict[str, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
     for number, release in enumerate(releases):
         for name, text in release_files(release).items():
-            digests = [("text", text_digest(text)), *(("part", digest) for _, digest in parts_of(text))]
+            parts = [("list" if part.is_taught else "part", part.digest) for part in parts_of(text)]
+            digests = [("text", text_digest(text)), *parts]
             for digest in dict.fromkeys(digests):
                 having[name][digest].append(number)
     series = [parse_version(release).series for release in releases] + ["-"]

@@ -254,6 +254,16 @@ def add_drop_in_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_build_arguments(parser)
     add_release_argument(parser)
+    add_edits_argument(parser)
+
+
+def add_edits_argument(group: argparse._ActionsContainer) -> None:
+    """Declare `--tolerate-generator-edits`."""
+    group.add_argument(
+        "--tolerate-generator-edits",
+        action="store_true",
+        help="warn of edits of the generator in a source tree that are not followed, instead of refusing them",
+    )
 
 
 def add_strict_argument(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from opwright.cli.arguments import (
     Parser,
     PluginChoices,
     add_backend_arguments,
+    add_edits_argument,
     add_input_arguments,
     add_lean_argument,
     add_plugin_argument,
@@ -110,6 +111,7 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="treat warnings about derivatives as errors (names and functions that do not exist, parts without effect)",
     )
+    add_edits_argument(output)
     output.add_argument(
         "--stats", action="store_true", help="print how much each emitter made and reused, and the seconds per stage"
     )
@@ -401,6 +403,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         devices=chosen_devices(arguments),
         release=arguments.release,
         strict=arguments.strict,
+        refuses_edits=not arguments.tolerate_generator_edits,
         shard=_part(arguments),
         libraries=tuple(map(SourceFile.read, arguments.library)),
         operator_files=tuple(map(SourceFile.read, arguments.operators)),

@@ -1,19 +1,22 @@
 """Whether the generator in a tree is one that Opwright follows, and which of its parts are not, by their digests.
 
-A part is a function, a method, or a constant of a module or a class. Its digest is one of its syntax tree, so comments,
-docstrings, blanks and line breaks do not count; imports are no parts. Nothing of a generator is run or kept.
+A part is a function, a method, a constant of a module or a class, an item of a table of types, or an import. Its digest
+is one of its syntax tree, so comments, docstrings, blanks and line breaks do not count. Nothing of a generator is run.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from opwright.release.store import FORWARDS, GENERATOR
+from opwright.release.build_program import build_program_edits
+from opwright.release.store import FORWARDS, GENERATOR, TREE_VERSION
+from opwright.release.syntax_digest import canonical, digest_of, is_docstring
 from opwright.release.tree_facts import LISTS
-from opwright.release.version import NEWEST, Version, parse_version
+from opwright.release.version import NEWEST, Version, is_known_release, parse_version
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.codes import UNKNOWN_GENERATOR
 from opwright.source.records import NamedTuple
 from opwright.source.text import read_own_text
@@ -21,58 +24,98 @@ from opwright.source.text import read_own_text
 if TYPE_CHECKING:
     import ast
 
+    from opwright.release.rules import Rules
     from opwright.release.view import Inputs
     from opwright.source.diagnostic import Diagnostics
 
 _DATA: Final = "data/generator_digests.txt"
-#: The parts whose names and values are read from a tree, so that Opwright follows them whatever they are.
-READ: Final = frozenset(
-    [
-        "dispatch_keys",
-        "STRUCTURED_DISPATCH_KEYS",
-        "BaseTypeToCppMapping",
-        *(name for names in LISTS.values() for name in names),
-    ]
+#: Constants that a tree between releases teaches whole, if they are literals: all that decides by them reads the tree.
+#: `make generator-edits` edits each, and fails if one of these is not followed. Others of `LISTS` are read for a part.
+_TAUGHT: Final = frozenset(
+    (
+        "GRADIENT_IMPLEMENTED_FOR_COMPLEX",
+        "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX",
+        "RESET_GRAD_ACCUMULATOR",
+        "DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE",
+        "DONT_ENFORCE_TENSOR_IMPL_USE_COUNT",
+        "DONT_ENFORCE_STORAGE_IMPL_USE_COUNT",
+        "_CPU_DLL_CUDA_KERNELS",
+        "MUTABLE_OPS_NOT_USING_FUNCTIONALIZATION",
+        "CUMULATIVE_OUT_OPS_PRESERVING_OUT_DTYPE",
+    )
 )
-_READ_PREFIXES: Final = ("BaseTy.", "base_type_to_")
-#: Fields of nodes that differ between versions of Python for the same code.
-_NO_CODE: Final = frozenset(("ctx", "kind", "type_comment"))
+#: Tables with an item for each base type. Of a type that Opwright has no row of, a tree teaches the items.
+_TYPE_TABLES: Final = (
+    "BaseTypeToCppMapping", "base_type_to_c_type", "base_type_to_aten_type", "base_type_to_callsite_expr",
+)  # fmt: skip
+_TYPES: Final = "BaseTy"
+_KNOWN_TYPES: Final = frozenset([row.name for row in BASE_TYPE_ROWS])
 _SHOWN: Final = 5
 
 
+class GeneratorPart(NamedTuple):
+    """A part of a module; `is_taught` tells that Opwright reads what it says from a tree between releases."""
+
+    name: str
+    digest: str
+    is_taught: bool
+
+
 class KnownFile(NamedTuple):
-    """A file of the generators that a tree may have: the digests of its texts, and those of the parts by release."""
+    """A file of the generators that a tree may have: the digests of its texts, and those of the parts by release.
+
+    `lists` are those of constants that a tree between releases teaches.
+    """
 
     name: str
     texts: frozenset[str]
     parts: tuple[frozenset[str], ...]
+    lists: frozenset[str]
 
 
-def check_generator(inputs: Inputs, version: Version, sink: Diagnostics, *, strict: bool = False) -> None:
+def check_generator(
+    inputs: Inputs, rules: Rules, sink: Diagnostics, *, strict: bool = False, refuse: bool = False
+) -> None:
     """Tell which parts of the generator in a tree or an installation are none of the release, nor of the one before it.
 
-    Opwright follows its own rules, so it ignores what such a part does: a warning (W0507), or an error if `strict`.
+    Opwright follows its own rules, so it ignores what such a part does: an error (W0507) if `strict`, or, to `refuse`
+    what a source tree edits, there; a warning elsewhere. A tree with the version of a release has that one's parts.
     """
     # These files decide nothing, so they are none of the reads of an action that is described.
     inputs = inputs.with_store(inputs._store)
     program = inputs.read_optional(GENERATOR[0]) if inputs.root is not None else None
-    if program is None or program.text.startswith(FORWARDS):
+    if program is None or program.text.startswith(FORWARDS) or inputs.root is None:
         return
-    unknown = [part for file in known_files(version) for part in _unknown_parts(inputs, file)]
-    if not unknown:
-        return
+    version, teaches = rules.version, rules.tree is not None
+    files = known_files(version, is_exact=not teaches and is_known_release(inputs.version_text))
+    unknown = [part for file in files for part in _unknown_parts(inputs, file, teaches=teaches)]
+    is_refused = strict or (refuse and os.path.isfile(os.path.join(inputs.root, TREE_VERSION)))
+    if unknown:
+        _tell(unknown, inputs, version, sink, is_refused=is_refused)
+    unsure = build_program_edits(inputs.root)
+    if unsure:
+        _tell([f"`{name}` in `{path}`" for name, path in unsure], inputs, version, sink, is_refused=strict)
+
+
+def _tell(unknown: list[str], inputs: Inputs, version: Version, sink: Diagnostics, *, is_refused: bool) -> None:
+    """Report parts that are not followed."""
     more = f"\nand {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
     count = "a part differs" if len(unknown) == 1 else f"{len(unknown)} parts differ"
-    (sink.error if strict else sink.warning)(
+    runs = f"`opwright conformance {inputs.root}` runs both and compares their files"
+    tolerant = "; to write what the known generator writes, add `--tolerate-generator-edits`" if is_refused else ""
+    (sink.error if is_refused else sink.warning)(
         UNKNOWN_GENERATOR,
         f"{count} from the generator of PyTorch {version.series}, which is followed, in {inputs.origin}",
         notes=["changed: " + "\n".join(unknown[:_SHOWN]) + more],
-        help=f"`opwright conformance {inputs.root}` runs both and compares their files",
+        help=f"{runs}{tolerant}",
     )
 
 
-def _unknown_parts(inputs: Inputs, file: KnownFile) -> Iterator[str]:
-    """The parts of a file that no known generator has, in words; a part that is gone is seen where no other is."""
+def _unknown_parts(inputs: Inputs, file: KnownFile, *, teaches: bool) -> Iterator[str]:
+    """The parts of a file that no known generator has, in words; a part that is gone is seen where no other is.
+
+    If the tree `teaches`, its own lists, and its own types, are known.
+    """
     source = inputs.read_optional(file.name)
     if source is None or text_digest(source.text) in file.texts:
         return
@@ -82,93 +125,127 @@ def _unknown_parts(inputs: Inputs, file: KnownFile) -> Iterator[str]:
     except SyntaxError:
         yield f"`{path}`, which cannot be parsed"
         return
-    digests = frozenset(digest for _, digest in parts)
-    names = [name for name, digest in parts if not any(digest in release for release in file.parts)]
+    followed = frozenset().union(*file.parts, file.lists)
+    names = [part.name for part in parts if part.digest not in followed and not (teaches and part.is_taught)]
     yield from (f"`{name}` in `{path}`" for name in dict.fromkeys(names))
-    if not names and not any(release <= digests for release in file.parts):
+    digests = frozenset([part.digest for part in parts])
+    missing = _names_of_lists(file.name) - {part.name for part in parts}
+    if not names and (missing or not any(release <= digests for release in file.parts)):
         yield f"a part of `{path}` that is gone"
+
+
+@cache
+def _names_of_lists(file: str) -> frozenset[str]:
+    return _TAUGHT.intersection(LISTS.get(file, ()))
 
 
 def text_digest(text: str) -> str:
     """The digest of a whole file, whatever its line ends."""
-    return _digest(text.replace("\r\n", "\n"))
+    return digest_of(text.replace("\r\n", "\n"))
 
 
-def parts_of(text: str) -> list[tuple[str, str]]:
-    """The names of the parts of a module that Opwright does not read, and their digests.
+def parts_of(text: str) -> list[GeneratorPart]:
+    """The parts of a module.
 
     >>> one, other = (parts_of(f"N = 1\\ndef f(): {body}") for body in ("return 2", "  # Why.\\n  return (2)"))
-    >>> [name for name, _ in one], one == other, one == parts_of("N = 1\\ndef f(): return 3")
+    >>> [part.name for part in one], one == other, one == parts_of("N = 1\\ndef f(): return 3")
     (['N', 'f'], True, False)
+    >>> [part.is_taught for part in parts_of("RESET_GRAD_ACCUMULATOR = {'a', 'b'}\\nRESET_GRAD_ACCUMULATOR = a | b")]
+    [True, False]
     """
     import ast
 
     return [
-        (name, _digest(f"{name} {_canonical(node)}"))
-        for name, node in _named_parts(ast.parse(text).body, "")
-        if name not in READ and not name.startswith(_READ_PREFIXES)
+        GeneratorPart(name, digest_of(f"{name} {canonical(node)}"), is_taught)
+        for name, node, is_taught in _named_parts(ast.parse(text).body, "")
     ]
 
 
-def _named_parts(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.AST]]:
+_NamedNodes = Iterator[tuple[str, "ast.AST", bool]]
+
+
+def _named_parts(body: Iterable[ast.stmt], prefix: str, *, for_types: bool = False) -> _NamedNodes:
     import ast
 
     for node in body:
         if isinstance(node, ast.ClassDef):
-            yield from _named_parts(node.body, f"{prefix}{node.name}.")
-            yield f"{prefix}{node.name}", ast.Tuple([*node.bases, *node.decorator_list])
+            yield from _named_parts(node.body, f"{prefix}{node.name}.", for_types=for_types)
+            base = ast.Tuple([*node.bases, *node.decorator_list, *[word.value for word in node.keywords]])
+            yield f"{prefix}{node.name}", base, False
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield f"{prefix}{node.name}", node
+            yield f"{prefix}{node.name}", node, False
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            yield f"{prefix}{ast.unparse(target)}", node
+            yield from _named_constants(node, prefix)
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            yield from _named_parts(node.body, prefix)
-        elif not isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_docstring(node):
-            yield f"{prefix}{ast.unparse(node).partition(chr(10))[0]}", node
+            yield from _named_parts(node.body, prefix, for_types=True)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            if not for_types:
+                yield from _named_imports(node)
+        elif not is_docstring(node):
+            yield f"{prefix}{ast.unparse(node).partition(chr(10))[0]}", node, False
 
 
-def _is_docstring(node: object) -> bool:
+def _named_constants(node: ast.Assign | ast.AnnAssign, prefix: str) -> _NamedNodes:
+    """A constant, or the items of a table of types."""
     import ast
 
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    name, value = ast.unparse(target), node.value
+    if name in _TYPE_TABLES and isinstance(value, ast.Dict):
+        for key, item in zip(value.keys, value.values, strict=True):
+            shown = "**" if key is None else ast.unparse(key)
+            yield f"{name}[{shown}]", item, shown.partition(".")[2] not in _KNOWN_TYPES and shown != "**"
+        return
+    is_new_type = prefix == f"{_TYPES}." and name not in _KNOWN_TYPES
+    yield f"{prefix}{name}", node, is_new_type or (name in _TAUGHT and _is_literal(value))
 
 
-def _canonical(value: object) -> str:
-    """A syntax tree as text, the same under each version of Python."""
+def _is_literal(value: ast.expr | None) -> bool:
+    """Whether a value is a collection of texts, or a dictionary of texts, as it stands or given to a type."""
     import ast
 
-    if isinstance(value, ast.AST):
-        fields = [(name, _canonical(getattr(value, name, None))) for name in value._fields if name not in _NO_CODE]
-        shown = ",".join([f"{name}={text}" for name, text in fields if text not in ("None", "[]")])
-        return f"{type(value).__name__}({shown})"
-    if isinstance(value, list):
-        return f"[{','.join([_canonical(item) for item in value if not _is_docstring(item)])}]"
-    return repr(value)
+    if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        value = value.args[0] if ast.unparse(value.func) in ("set", "frozenset", "dict", "OrderedDict") else None
+    items = [*value.keys, *value.values] if isinstance(value, ast.Dict) else getattr(value, "elts", [None])
+    return all(isinstance(item, ast.Constant) and isinstance(item.value, str) for item in items)
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:8]
+def _named_imports(node: ast.Import | ast.ImportFrom) -> _NamedNodes:
+    """What a module imports, each name by itself: the order of imports is that of a formatter."""
+    import ast
+
+    module = "" if isinstance(node, ast.Import) else f"from {'.' * node.level}{node.module or ''} "
+    for alias in node.names:
+        yield f"{module}import {ast.unparse(alias)}", ast.Tuple([]), False
 
 
 @cache
-def known_files(version: Version) -> tuple[KnownFile, ...]:
-    """The files of the generators of a release and of the one before it, which a tree between the two may have."""
+def known_files(version: Version, *, is_exact: bool = False) -> tuple[KnownFile, ...]:
+    """The files of the generators of a release and of the one before it, which a tree between the two may have.
+
+    For what has exactly the release (`is_exact`), only those of the release.
+    """
     last = min(version.minor, NEWEST.minor) if version.major == NEWEST.major else NEWEST.minor
-    files: dict[str, tuple[set[str], dict[int, set[str]]]] = {}
+    minors = (last,) if is_exact else (last - 1, last)
+    files: dict[str, tuple[set[str], dict[int, set[str]], set[str]]] = {}
     for line in read_own_text(__package__, _DATA).splitlines():
         words = line.split()
         if line.startswith("["):
-            texts, parts = files[line.strip("[]")] = set(), {last - 1: set(), last: set()}
+            texts, parts, lists = files[line.strip("[]")] = set(), {minor: set() for minor in minors}, set()
         elif words and not line.startswith("#"):
             kind, since, until, *digests = words
             first = parse_version(since).minor
             end = NEWEST.minor + 1 if until == "-" else parse_version(until).minor
             for minor in parts:
                 if first <= minor < end:
-                    (texts if kind == "text" else parts[minor]).update(digests)
+                    {"text": texts, "list": lists}.get(kind, parts[minor]).update(digests)
     return tuple(
-        KnownFile(name, frozenset(texts), tuple([frozenset(release) for release in parts.values() if release]))
-        for name, (texts, parts) in files.items()
+        KnownFile(
+            name,
+            frozenset(texts),
+            tuple([frozenset(release) for release in parts.values() if release]),
+            frozenset(lists),
+        )
+        for name, (texts, parts, lists) in files.items()
         if texts
     )

@@ -69,6 +69,8 @@ GENERATOR_FOLDERS = (
 #: How modules begin that stand in the place of PyTorch's generator and forward to Opwright.
 FORWARDS = '"""Forwards to Opwright'
 VERSION_FILES = (TREE_VERSION, "torch/version.py")
+#: Where source trees have the program that PyTorch's build calls for autograd and Python, which no wheel has.
+BUILD_PROGRAM = "tools/setup_helpers/generate_code.py"
 
 PACKAGED = "torchgen/packaged/"
 _SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
@@ -220,7 +222,7 @@ class FolderStore:
             files += map(
                 self.display_path, dict.fromkeys((*GENERATOR, *(name for name in modules if name.endswith(".py"))))
             )
-            files += [os.path.join(self._root, *name.split("/")) for name in VERSION_FILES]
+            files += [os.path.join(self._root, *name.split("/")) for name in (*VERSION_FILES, BUILD_PROGRAM)]
         files += possible_aot_files(self._native_ops)
         more = {path: self.display_path(path) for path in members}
         files += more.values()

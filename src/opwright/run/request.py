@@ -90,7 +90,9 @@ class Request(NamedTuple):
     `devices` are the flags of optional devices that the run has kernels for, such as `mps`. `shard` is the part of the
     outputs that the run makes, None for all. With `tolerant`, mistakes that PyTorch's generator accepts (selected
     operators that do not exist) are warnings. With `strict`, mistakes in derivatives that it accepts (names and
-    functions that do not exist, parts without effect) are errors, not warnings. `libraries` are the files of operator
+    functions that do not exist, parts without effect) are errors, not warnings. With `refuses_edits`, an edit of the
+    generator in a source tree that is not followed is an error, unless `release` says whose rules to follow.
+    `libraries` are the files of operator
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
     adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
     the files of external backends, and `executorch` those of ExecuTorch. `templates` is a folder with templates in
@@ -112,6 +114,7 @@ class Request(NamedTuple):
     selection: Selection = EVERYTHING
     tolerant: bool = False
     strict: bool = False
+    refuses_edits: bool = False
     devices: frozenset[str] = frozenset()
     release: str | None = None
     shard: OutputShard | OutputsInFolder | OutputsAmong | None = None

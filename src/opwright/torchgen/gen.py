@@ -128,6 +128,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         selection=selection(arguments, sink),
         tolerant=True,
         strict=arguments.strict,
+        refuses_edits=not arguments.tolerate_generator_edits,
         devices=chosen_devices(arguments),
     )
 

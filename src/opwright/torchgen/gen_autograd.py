@@ -94,6 +94,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, si
         selection=selection(arguments, sink),
         tolerant=True,
         strict=arguments.strict,
+        refuses_edits=not arguments.tolerate_generator_edits,
     )
 
 

@@ -68,7 +68,13 @@ def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, f
     from opwright.run.request import Request
 
     inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False)
-    request = Request(inputs=inputs, folders=folders, families=run.families, release=arguments.release)
+    request = Request(
+        inputs=inputs,
+        folders=folders,
+        families=run.families,
+        release=arguments.release,
+        refuses_edits=not arguments.tolerate_generator_edits,
+    )
     incremental = IncrementalGeneration(run)
     incremental.write(incremental.load(inputs, lambda _: request, sink))
     return console.SUCCESS

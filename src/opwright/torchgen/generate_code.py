@@ -194,6 +194,7 @@ def _request(
         selection=_selection(arguments, sink),
         tolerant=True,
         strict=arguments.strict,
+        refuses_edits=not arguments.tolerate_generator_edits,
         backends=(SourceFile.read(_lazy_yaml(arguments)),) if arguments.gen_lazy_ts_backend else (),
     )
 

@@ -111,5 +111,6 @@ def _request(
         families=run.families,
         options=options,
         tolerant=True,
+        refuses_edits=not arguments.tolerate_generator_edits,
         backends=(SourceFile.read(arguments.source_yaml),),
     )

@@ -78,4 +78,5 @@ def _request(
         families=run.families,
         options=options,
         strict=arguments.strict,
+        refuses_edits=not arguments.tolerate_generator_edits,
     )

@@ -147,7 +147,8 @@ def compare_program(tree: Tree, program: str, setting: Setting) -> ProgramResult
             message = f"the generator in `{tree.name}` failed with status {done.returncode}"
             raise Fault.at(GENERATOR_FAILED, message, notes=_last_lines(done.stderr))
         module = f"opwright.torchgen.{program}"
-        own_words = [sys.executable, "-m", module, *words, *setting.own_flags]
+        # What edits of the generator change is what the comparison shows.
+        own_words = [sys.executable, "-m", module, *words, *setting.own_flags, "--tolerate-generator-edits"]
         result = _run(own_words, ours, {"OPWRIGHT_CACHE_DIR": f"{top}/cache"})
         expected, given = (output_side(folder) for folder in (theirs, ours))
         expected, given = expected._replace(label="generator"), given._replace(label="Opwright")
