@@ -28,6 +28,10 @@ NUMBERS: Final = (
     *(2.0**62, 2.0**63, -(2.0**63), -(2.0**63) - 2048.0, 2.0**63 - 1024.0, 1e300, -1e300, 5e-324),
 )
 SIZES: Final = (0, 1, 1, 2, 3, 4)
+DTYPES: Final = (
+    *("float32", "float32", "float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool"),
+    "complex64",
+)
 
 #: Names that arguments of each type have: plain ones, of Python's builtins, and of what generated code names.
 _NAMES: Final = (
@@ -135,11 +139,21 @@ class _Expressions:
                 return f"({name} or [1, 2])"
         return f"({tensor}.shape + [{self.integer(depth - 1)}])"
 
+    def dtype(self) -> str:
+        """A dtype: that of a tensor, a name, or what values promote to."""
+        chance = self._chance
+        plain = [chance.choice(DTYPES), f"{self._named('Tensor')}.dtype"]
+        if chance.random() < 0.3:
+            return chance.choice(plain)
+        kinds = ("Tensor", "Tensor[]", "Scalar", "int", "float", "bool")
+        values = [chance.choice([*plain, "2", "0.5", self._named(*kinds) or "x"]) for _ in range(chance.randint(1, 3))]
+        return f"promote({', '.join(values)})"
+
     def boolean(self, depth: int) -> str:
         """A condition."""
         chance = self._chance
         sign = chance.choice(["==", "!=", "<", "<=", ">", ">="])
-        kind = chance.randrange(12) if depth > 0 else chance.randrange(6)
+        kind = chance.randrange(13) if depth > 0 else chance.randrange(6)
         if kind < 4:
             return f"{self.integer(depth)} {sign} {self.integer(depth)}"
         if kind == 4:
@@ -157,6 +171,8 @@ class _Expressions:
         if kind == 9 and (name := self._named("int?", "float?", "Tensor?")):
             value = f"{name}.dim()" if self._types[name] == "Tensor?" else name
             return f"({name} is None or {value} {sign} {self.integer(depth - 1)})"
+        if kind == 12:
+            return f"{self.dtype()} {chance.choice(['==', '!='])} {self.dtype()}"
         if kind == 10:
             return f"({self.boolean(depth - 1)}) == ({self.boolean(depth - 1)})"
         return f"len({self.sizes(depth)}) {sign} {self.integer(depth - 1)}"
@@ -202,7 +218,7 @@ def _value(type: str, chance: random.Random) -> Value:
             return chance.random() < 0.5
         case "Scalar":
             return chance.choice([chance.choice(INTEGERS), chance.choice(NUMBERS), chance.random() < 0.5, 1 + 2j])
-    return Shape(_shape(chance))
+    return Shape(_shape(chance)).with_dtype(chance.choice(DTYPES))
 
 
 def _shape(chance: random.Random) -> Sequence[int]:

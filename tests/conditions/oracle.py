@@ -26,9 +26,15 @@ class Uncomputable(Exception):
 
 
 class Shape(tuple[int, ...]):
-    """A tensor, by its sizes."""
+    """A tensor, by its sizes and its dtype."""
 
-    __slots__ = ()
+    dtype = "float32"
+
+    def with_dtype(self, dtype: str) -> Shape:
+        """The same with another dtype."""
+        shape = Shape(self)
+        shape.dtype = dtype
+        return shape
 
 
 _ARITHMETIC: Final[Mapping[type[ast.operator], tuple[str, Callable[[int, int], int]]]] = {
@@ -62,7 +68,7 @@ def evaluated(node: ast.expr, names: Mapping[str, Value]) -> Value:
         case ast.Constant():
             return node.value
         case ast.Name():
-            return names[node.id]
+            return names[node.id] if node.id in names else _dtype(node.id)
         case ast.BinOp():
             return _binary(node, evaluated(node.left, names), evaluated(node.right, names))
         case ast.UnaryOp(op=ast.Not()):
@@ -82,6 +88,8 @@ def evaluated(node: ast.expr, names: Mapping[str, Value]) -> Value:
             return _list(node, names)
         case ast.Subscript():
             return _subscript(node, names)
+        case ast.Attribute(attr="dtype"):
+            return _dtype(evaluated(node.value, names).dtype)
         case ast.Attribute():
             return list(evaluated(node.value, names))
         case ast.Call():
@@ -171,6 +179,7 @@ def _call(node: ast.Call, names: Mapping[str, Value]) -> Value:
     arguments = [evaluated(argument, names) for argument in node.args]
     functions: Mapping[str, Callable[..., Value]] = {
         "len": len, "max": max, "min": min, "broadcast": _broadcast, "reduce": _reduce, "cat": _cat,
+        "promote": _promote,
     }  # fmt: skip
     return functions[node.func.id](*arguments)
 
@@ -212,3 +221,36 @@ def _cat(tensors: Sequence[Shape], dim: int) -> list[int]:
         joined[place] = _bounded(joined[place] + shape[place], f"{joined[place]} + {shape[place]}")
     _dimension(dim, len(joined))
     return joined
+
+
+def _dtype(name: str) -> Value:
+    import torch
+
+    return getattr(torch, name)
+
+
+def _promote(*values: Value) -> Value:
+    """The dtype that PyTorch gives two values, of three kinds in turn: numbers, tensors without dimensions, and others.
+
+    PyTorch joins values of one kind by `promote_types`, and `result_type` knows how the kinds join.
+    """
+    import torch
+
+    kinds: dict[str, Value] = {}
+    for value in [item for each in values for item in (each if isinstance(each, list) else [each])]:
+        if isinstance(value, int | float | complex):
+            kind, dtype = "number", torch.result_type(value, value)
+        else:
+            kind = "zero" if value == () else "other"
+            dtype = _dtype(value.dtype) if isinstance(value, Shape) else value
+        kinds[kind] = torch.promote_types(kinds.get(kind, dtype), dtype)
+    if not kinds:
+        raise Uncomputable("there are no values to promote")
+    numbers = {torch.bool: True, torch.int64: 1}
+    result = kinds.get("number")
+    lesser = None if result is None else numbers.get(result, 1j if result.is_complex else 0.5)
+    for kind, shape in (("zero", ()), ("other", (1,))):
+        if dtype := kinds.get(kind):
+            result = dtype if lesser is None else torch.result_type(torch.empty(shape, dtype=dtype), lesser)
+            lesser = torch.empty((), dtype=result)
+    return result

@@ -10,7 +10,7 @@ import pytest
 
 from opwright.libraries.emit.python import fakes, output_text, overloads, references
 from tests.compile.conftest import program, torch
-from tests.conditions.comparison import Way, compare, ways
+from tests.conditions.comparison import Way, compare, tensors_on, traces, ways
 from tests.conditions.library import built, operators_that_load, python_alone
 from tests.conditions.oracle import Shape, Uncomputable, evaluated
 
@@ -23,8 +23,8 @@ def test_traces_compute_as_python_does(torch: ModuleType, tmp_path: Path) -> Non
     """What the stable interface checks in traces, which no binary is needed for."""
     operators = [each for each in operators_that_load(150, 1, tmp_path) if not each.has_scalar]
     fakes = python_alone(operators, tmp_path)
-    way = Way("stable meta", fakes, lambda shape: torch.empty(shape, device="meta"))
-    outcome = compare(operators, [way], 1500, 1)
+    way = Way("stable meta", fakes, tensors_on("meta"))
+    outcome = compare(operators, [way, *traces("stable", fakes)], 1500, 1)
     assert outcome.refused > 300
     assert outcome.failed > 200
     assert not outcome.differences, "\n".join(outcome.differences[:5])

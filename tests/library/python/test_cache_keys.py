@@ -74,6 +74,30 @@ def test_every_edit_that_traces_read_changes_the_digest(generate: Generate, libr
     assert declared(generate(documented, FORMULA)) == declared(generate(library, FORMULA)) == digests[0]
 
 
+BACKEND = """\
+backend: PrivateUse1
+cpp_namespace: at::acme
+supported: [abs]
+namespace: first
+derivatives: derivatives.yaml
+operators:
+- func: scale(Tensor x, float by) -> Tensor
+  outputs: {like: x, dtype: float32}
+  layout: {x: contiguous}
+"""
+
+
+def test_edits_of_a_backends_own_operators_change_the_digest(tmp_path: Path) -> None:
+    """Its package tells them apart as that of a library does."""
+    file, digests = tmp_path / "backend.yaml", []
+    for change in ((), ("grad * by", "grad"), ("float32", "float64"), ("contiguous", "last_contiguous")):
+        for path, text in ((file, BACKEND), (tmp_path / "derivatives.yaml", FORMULA)):
+            path.write_text(text.replace(*change) if change else text, encoding="utf-8")
+        assert main(["generate", "--backend", str(file), "--torch", "auto", "--out", str(tmp_path / "out")]) == 0
+        digests.append(declared(tmp_path / "out" / "python"))
+    assert len(set(digests)) == len(digests)
+
+
 TAGS = """
 import sys, threading, torch
 config = torch.compiler.config

@@ -150,7 +150,7 @@ _FALLIBLE: Final = frozenset(
     (
         *(OutputOperation.add, OutputOperation.subtract, OutputOperation.multiply, OutputOperation.floor_divide),
         *(OutputOperation.modulo, OutputOperation.negate, OutputOperation.size, OutputOperation.item),
-        *(OutputOperation.reduce, OutputOperation.cat, OutputOperation.broadcast),
+        *(OutputOperation.reduce, OutputOperation.cat, OutputOperation.broadcast, OutputOperation.promote),
     )
 )
 _ORDERED: Final = frozenset(
@@ -412,7 +412,7 @@ def _print_same_lists(printer: ExpressionPrinter, expression: OutputExpression) 
 
 
 def _print_promote(printer: ExpressionPrinter, expression: OutputExpression) -> str:
-    return f"::opwright::promote({', '.join(printer.texts(expression))})"
+    return f"::opwright::promote({', '.join([printer.where, *printer.texts(expression)])})"
 
 
 _PRINTERS: Final[Mapping[OutputOperation, Callable[[ExpressionPrinter, OutputExpression], str]]] = {

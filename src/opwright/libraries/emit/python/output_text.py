@@ -82,7 +82,12 @@ def _real(number, where):
 
 
 def _compared(compare, left, right, where):
-    return compare(_real(left, where), _real(right, where))
+    numbers = (_real(left, where), _real(right, where))
+    for number in numbers:
+        if isinstance(number, float) and number != number:
+            # PyTorch does not compare symbols with NaN.
+            return compare(number, number)
+    return compare(*numbers)
 
 
 def _folded(function, *numbers):
@@ -270,9 +275,11 @@ def _in_place(tensor, size, dtype, device):
         raise RuntimeError(f"Bad in-place call: {sizes} should match")
 
 
-def _promoted(*values):
+def _promoted(where, *values):
     """The dtype to which tensors, lists of tensors, dtypes and numbers promote."""
     flat = [item for value in values for item in (value if isinstance(value, (list, tuple)) else [value])]
+    if not flat:
+        _fail(where, "there are no values to promote")
     operands = [_torch.empty(1, dtype=item, device="meta") if isinstance(item, _torch.dtype) else item for item in flat]
     return _common.elementwise_dtypes(*operands, type_promotion_kind=_KIND.NO_OPMATH)[1]
 '''
@@ -345,11 +352,10 @@ def written_check(function: NativeFunction, output: DeclaredOutput, name: str) -
     return f"{check}({variable_name(name)}, {wanted})"
 
 
-#: The names of helpers, and what documentation calls them.
-_HELPER: Final = re.compile(r"\b_(torch|sizes|dynamic|promoted)\b")
+#: The names of helpers, which documentation writes without the underscore.
+_HELPER: Final = re.compile(r"\b_(torch|sizes|dynamic)\b")
 _SIZES: Final = re.compile(r"\b_sizes\((\w+)\)")
 _NEGATIVE: Final = re.compile(r"\((-\d+)\)")
-_DESCRIBED: Final = {"promoted": "promote"}
 
 
 def described_output(output: DeclaredOutput, pattern: str = "") -> str:
@@ -361,7 +367,7 @@ def described_output(output: DeclaredOutput, pattern: str = "") -> str:
 def described_expression(expression: OutputExpression) -> str:
     """What documentation says of an expression."""
     text = _NEGATIVE.sub(r"\1", _SIZES.sub(r"\1.shape", _Printer().text(expression)))
-    return _HELPER.sub(lambda name: _DESCRIBED.get(name[1], name[1]), text)
+    return _HELPER.sub(r"\1", text)
 
 
 class _Printer(NamedTuple):
@@ -404,6 +410,9 @@ def _print_comparison(printer: _Printer, expression: OutputExpression) -> str:
     left, right = printer.texts(expression)
     if compares_numbers(expression):
         return f"_compared(_operator.{_OPERATORS[expression.operation]}, {left}, {right}, {printer.where})"
+    if printer.subject and all(side is not None and side.kind is ValueKind.boolean for side in expression.operands):
+        # PyTorch cannot decide whether two conditions of symbols are equal; `not` decides each.
+        return f"((not {left}) {COMPARISONS[expression.operation]} (not {right}))"
     return f"({left} {COMPARISONS[expression.operation]} {right})"
 
 
@@ -454,7 +463,10 @@ def _print_broadcast(printer: _Printer, expression: OutputExpression) -> str:
 
 
 def _print_promotion(printer: _Printer, expression: OutputExpression) -> str:
-    return f"_promoted({', '.join(printer.texts(expression))})"
+    values = printer.texts(expression)
+    if printer.subject:
+        return f"_promoted({', '.join([printer.where, *values])})"
+    return f"promote({', '.join(values)})"
 
 
 #: The functions of the module `operator` for comparisons.

@@ -727,10 +727,14 @@ inline PromotedTypes with_type(PromotedTypes types, at::ITensorListRef tensors) 
 
 // The dtype to which tensors, lists of tensors, dtypes and numbers promote.
 template <class... Values>
-at::ScalarType promote(const Values&... values) {
+at::ScalarType promote(const char* where, const Values&... values) {
   PromotedTypes types;
   ((types = with_type(types, values)), ...);
-  return at::native::result_type(types);
+  const at::ScalarType result = at::native::result_type(types);
+  if (result == at::ScalarType::Undefined) {
+    fail(where, {"there are no values to promote"});
+  }
+  return result;
 }
 
 inline at::Tensor empty(c10::SymIntArrayRef size, at::ScalarType dtype, at::Device device) {

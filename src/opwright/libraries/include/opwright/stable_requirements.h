@@ -614,10 +614,14 @@ class PromotedTypes {
 };
 
 template <class... Values>
-DtypeFacts promote(const Values&... values) {
+DtypeFacts promote(const char* where, const Values&... values) {
   PromotedTypes types;
   (types.add(values), ...);
-  return types.result();
+  const DtypeFacts result = types.result();
+  if (result.code < 0) {
+    fail(where, {"there are no values to promote"});
+  }
+  return result;
 }
 
 // Checks that a tensor can hold a result. Traces check the same, with the same messages.
