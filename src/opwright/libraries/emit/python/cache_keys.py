@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.libraries.emit import sources, stable
+from opwright.libraries.emit import sources
 from opwright.libraries.emit.parts import LibraryPart
 from opwright.libraries.emit.python import (
     autocasts,
@@ -27,6 +27,7 @@ from opwright.libraries.emit.python import (
 from opwright.libraries.emit.python import kernels as python_kernels
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import StableLibrary
+from opwright.libraries.emit.stable import emitters as stable_emitters
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
@@ -34,9 +35,9 @@ from opwright.source.records import NamedTuple
 #: The name of the module.
 CACHE_KEYS: Final = "_cache_keys"
 
-#: The modules that write what traces read, in sources and Python; headers are for callers.
+#: The modules that write what traces read, beside that for the stable interface.
 _READ_BY_TRACES: Final = (
-    *(sources, stable, fakes, overlaps, overloads, gradients),
+    *(sources, fakes, overlaps, overloads, gradients),
     *(autocasts, batch_rules, sharding, python_kernels, references),
 )
 
@@ -57,8 +58,9 @@ class _Traced(NamedTuple):
 
 
 def _read_by_traces(job: Job) -> list[AnyEmitter]:
+    """The emitters of sources and Python; headers are for callers."""
     emitters = [emitter for module in _READ_BY_TRACES for emitter in module.emitters(job)]
-    return [emitter for emitter in emitters if emitter.folder != "include"]
+    return [emitter for emitter in (*emitters, *stable_emitters(job)) if emitter.folder != "include"]
 
 
 def _libraries(job: Job) -> Sequence[_Traced]:
