@@ -17,7 +17,8 @@ import shlex
 from typing import Final
 
 from opwright.cli import console
-from opwright.libraries.extension.project import write_project
+from opwright.libraries.extension.project import taken_package, write_project
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say, tell
 
@@ -39,14 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the project, and print its files and the next commands."""
-    del sink
-
     kind, force, cuda = arguments.kind, arguments.force, arguments.cuda
     if cuda and kind != "library":
         say(f"opwright new: error: `--cuda` is for a library, not for a {kind}\n")
         return console.USAGE
     for path in write_project(kind, arguments.name, arguments.folder, force=force, cuda=cuda):
         tell(os.path.normpath(path))
+    if kind == "backend" and (package := taken_package(arguments.name)):
+        message = f"the package of the device `{arguments.name}` is `{package}`, which is another package"
+        sink.warning(codes.TAKEN_PACKAGE, message, None, help=f"choose another name, such as `my{arguments.name}`")
     tell("", "Build it and test it:", "")
     if arguments.folder != ".":
         tell(f"  {shlex.join(['cd', arguments.folder])}")

@@ -86,6 +86,14 @@ def test_backend_of_the_project_has_no_mistakes(tmp_path: Path, monkeypatch: pyt
     assert main(["generate", "--backend", "npu.yaml", "--torch", "auto", "--out", "build", "--strict"]) == 0
 
 
+def test_taken_packages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A device whose package has the name of a vendor's is written, with a warning; others are without."""
+    for name, is_taken in (("npu", True), ("musa", True), ("acme", False), ("mynpu", False)):
+        assert main(["new", "backend", name, str(tmp_path / name)]) == 0
+        said = capsys.readouterr().err
+        assert (f"warning[W1213]: the package of the device `{name}` is `torch_{name}`" in said) is is_taken
+
+
 def test_files_of_the_backend_are_those_of_the_example() -> None:
     """What the project shares with the example of a backend has the same text, but for names."""
     shared = dict(shared_files())

@@ -61,6 +61,20 @@ _ATTRIBUTES: Final = frozenset(_ATTRIBUTE_WORDS.split())
 _DEVICES: Final = ("fpga", "ideep", "maia", "metal", "mkldnn", "opencl", "opengl", "privateuseone", "vulkan")
 
 
+#: Devices whose packages, `torch_` and their names, are those of vendors. Libraries such as transformers look for them.
+_VENDORS: Final = ("directml", "gcu", "mlu", "musa", "neuronx", "npu", "sdaa")
+
+
+def taken_package(name: str) -> str:
+    """Package of a device if another one has its name: a vendor's; else empty.
+
+    >>> taken_package("npu"), taken_package("acme")
+    ('torch_npu', '')
+    """
+    package = f"torch_{name}"
+    return package if name in _VENDORS else ""
+
+
 def project_names(kind: str, name: str) -> dict[str, str]:
     """Texts that take the place of names such as `@package@` in the files of a project of a kind.
 
