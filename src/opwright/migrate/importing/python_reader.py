@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from opwright.dialects.python_source import PARSE_ERRORS, node_span, parse_module
+from opwright.dialects.python_source import node_span, parse_module
+from opwright.migrate.importing.python_schemas import FunctionNode, Written, function_schema, written_names
+from opwright.migrate.importing.python_values import SourceNames, Unread, source_of
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
@@ -17,106 +17,6 @@ from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import SCALAR_CHARACTERS
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
-
-_TYPES: Final = {
-    "Tensor": "Tensor", "int": "SymInt", "SymInt": "SymInt", "float": "float", "bool": "bool", "str": "str",
-    "Number": "Scalar", "dtype": "ScalarType", "device": "Device",
-}  # fmt: skip
-_LISTS: Final = ("List", "list", "Sequence")
-
-
-def function_schema(
-    name: str, function: ast.FunctionDef | ast.AsyncFunctionDef, mutated: frozenset[str] | None
-) -> str | None:
-    """The schema of an operator with the arguments of a function; None if its annotations do not say it.
-
-    >>> text = "def f(x: Tensor, *, by: Optional[float] = None, name: str = 'a') -> tuple[Tensor, int]: ..."
-    >>> function = ast.parse(text).body[0]
-    >>> function_schema("f", function, frozenset({"x"}))
-    'f(Tensor(a0!) x, *, float? by=None, str name="a") -> (Tensor, SymInt)'
-    """
-    given = function.args
-    if given.vararg is not None or given.kwarg is not None or given.posonlyargs:
-        return None
-    defaults: list[ast.expr | None] = [None] * (len(given.args) - len(given.defaults))
-    defaults += given.defaults
-    parts: list[str] = []
-    arguments = [*zip(given.args, defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    for number, (argument, default) in enumerate(arguments):
-        type = _type(argument.annotation)
-        if type is None:
-            return None
-        if "Tensor" in type and (mutated is None or argument.arg in mutated):
-            type = type.replace("Tensor", f"Tensor(a{number}!)")
-        shown = "" if default is None else _default(default)
-        if shown is None:
-            return None
-        if number == len(given.args):
-            parts.append("*")
-        parts.append(f"{type} {argument.arg}" + (f"={shown}" if shown else ""))
-    result = _result(function.returns)
-    return None if result is None else f"{name}({', '.join(parts)}) -> {result}"
-
-
-def _type(node: ast.expr | None) -> str | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        try:
-            return _type(ast.parse(node.value, mode="eval").body)
-        except PARSE_ERRORS:
-            return None
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        return _TYPES.get(_source_of(node).rpartition(".")[2])
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        sides = [side for side in (node.left, node.right) if not _is_none(side)]
-        inner = _type(sides[0]) if len(sides) == 1 else None
-        return None if inner is None else f"{inner}?"
-    if isinstance(node, ast.Subscript):
-        outer, inner = _source_of(node.value).rpartition(".")[2], _type(node.slice)
-        if inner is not None and outer == "Optional":
-            return f"{inner}?"
-        if inner is not None and outer in _LISTS:
-            return f"{inner}[]"
-    return None
-
-
-def _source_of(node: ast.expr) -> str:
-    """The source of an expression; empty for one that Python cannot write, such as an integer of 5,000 digits."""
-    try:
-        return ast.unparse(node)
-    except PARSE_ERRORS:
-        return ""
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _result(node: ast.expr | None) -> str | None:
-    if node is None or _is_none(node):
-        return "()"
-    outer = _source_of(node.value).rpartition(".")[2] if isinstance(node, ast.Subscript) else ""
-    if isinstance(node, ast.Subscript) and outer in ("tuple", "Tuple"):
-        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        types = [type for item in items if (type := _type(item)) is not None]
-        return f"({', '.join(types)})" if len(types) == len(items) else None
-    return _type(node)
-
-
-def _default(node: ast.expr) -> str | None:
-    try:
-        value = ast.literal_eval(node)
-        if isinstance(value, float) and not math.isfinite(value):
-            return None
-        if value is None or isinstance(value, (bool, int, float)):
-            return str(value)
-    except (*PARSE_ERRORS, TypeError):
-        text = _source_of(node)
-        # A dtype such as `torch.float32` is written without the module.
-        return text.removeprefix("torch.") if text.startswith("torch.") else None
-    if isinstance(value, str):
-        return json.dumps(value)
-    return None
-
 
 _LIBRARY: Final = "torch.library."
 #: Functions that define an operator from a Python function, and the tag that they give it.
@@ -199,7 +99,6 @@ def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
     return SourceRegistrations(statements, unread)
 
 
-_Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 #: Names with the expressions that they stand for; None for those that are not known.
 _Names: TypeAlias = "Mapping[str, ast.expr | None]"
 #: How often loops and functions of the source are read with other values, and how deep these may call each other.
@@ -216,10 +115,12 @@ class _Reader:
         self._libraries: dict[str, _Library] = {}
         #: What names stand for that the source binds once, and the functions that it defines once.
         self._values: dict[str, ast.expr] = {}
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[str, FunctionNode] = {}
         #: The operators that the source defines, by the name of the function.
         self._custom: dict[str, str] = {}
         self._readings = 0
+        #: Why the last schema was not read.
+        self._why = ""
         #: The functions whose parameters are the names of operators, and those of them that something calls.
         self._waiting: list[tuple[str, SourcePlace, str]] = []
         self._called: set[str] = set()
@@ -253,9 +154,9 @@ class _Reader:
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 for target in targets:
-                    self._read_assignment(_source_of(target), node.value, is_only=bound[_source_of(target)] == 1)
+                    self._read_assignment(source_of(target), node.value, is_only=bound[source_of(target)] == 1)
             elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-                self._read_assignment(_source_of(node.optional_vars), node.context_expr, is_only=False)
+                self._read_assignment(source_of(node.optional_vars), node.context_expr, is_only=False)
         for name, function in [*self._functions.items()]:
             for node in ast.walk(function):
                 if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
@@ -322,7 +223,7 @@ class _Reader:
     def _rounds(self, loop: ast.For, names: _Names) -> list[_Names]:
         """What names stand for in each round of a loop over a list of the source; once, unknown, for another loop."""
         targets = loop.target.elts if isinstance(loop.target, (ast.Tuple, ast.List)) else [loop.target]
-        keys = [_source_of(target) for target in targets]
+        keys = [source_of(target) for target in targets]
         items = self._value(loop.iter, names)
         if (
             isinstance(items, ast.Call)
@@ -348,11 +249,11 @@ class _Reader:
         return rounds or [{**names, **dict.fromkeys(keys)}]
 
     def _read_decorator(
-        self, decorator: ast.expr, function: _Function, names: _Names, around: tuple[_Around, ...]
+        self, decorator: ast.expr, function: FunctionNode, names: _Names, around: tuple[_Around, ...]
     ) -> None:
         if isinstance(decorator, ast.Call):
             self._read_call(decorator, function, names, around)
-        elif isinstance(decorator, ast.Attribute) and _source_of(decorator.value) in self._custom:
+        elif isinstance(decorator, ast.Attribute) and source_of(decorator.value) in self._custom:
             call = ast.copy_location(ast.Call(decorator, [], []), decorator)
             self._read_call(call, function, names, around)
 
@@ -388,14 +289,28 @@ class _Reader:
                 left = left.left
             parts.insert(0, self._text(left, names, depth + 1))
         elif isinstance(node, ast.Call) and self._library_function(node) == "infer_schema" and node.args:
-            function = self._functions.get(_source_of(self._value(node.args[0], names) or node.args[0]))
-            mutated = _written_names(_keyword(node, "mutates_args"))
-            name = self._text(_keyword(node, "op_name"), names, depth + 1) or ""
-            return function_schema(name, function, mutated) if function is not None else None
+            return self._inferred(node, names, depth)
         else:
             return self._operator(node, names)
         text = "".join([part or "" for part in parts])
         return None if None in parts or len(text) > SCALAR_CHARACTERS else text
+
+    def _inferred(self, call: ast.Call, names: _Names, depth: int) -> str | None:
+        """The schema that `infer_schema` gives; None with a reason in `_why` for one that the source does not say."""
+        function = self._functions.get(source_of(self._value(call.args[0], names) or call.args[0]))
+        name = self._text(_keyword(call, "op_name"), names, depth + 1) or ""
+        if function is None:
+            return None
+        source_names = self._source_names(names)
+        try:
+            written = Written(written_names(_keyword(call, "mutates_args"), source_names), [*_tags(call)])
+            return function_schema(name, function, written, source_names)
+        except Unread as reason:
+            self._why = str(reason)
+            return None
+
+    def _source_names(self, names: _Names) -> SourceNames:
+        return SourceNames(lambda node: self._value(node, names), self._full_name)
 
     def _operator(self, node: ast.expr, names: _Names) -> str | None:
         """The name of an operator that an expression reads from `torch.ops`, also by `getattr`."""
@@ -422,8 +337,9 @@ class _Reader:
 
     def _tell(self, call: ast.Call, what: str, node: ast.expr | None, around: tuple[_Around, ...]) -> None:
         """Tell that something was not read; in a function with this as a parameter, unless its calls are read."""
-        shown = shorten(_source_of(node)) if node is not None else shorten(_source_of(call))
-        told = f"{what} is `{shown}`, which this does not compute"
+        shown = shorten(source_of(node)) if node is not None else shorten(source_of(call))
+        why, self._why = self._why, ""
+        told = f"{what} is `{shown}`, which this does not compute" + (f": {why}" if why else "")
         place = next((part.place for part in around if part.place is not None), self._place(call))
         outer = next((part.function for part in around if part.function), "")
         if outer and not any(part.is_called for part in around):
@@ -435,7 +351,7 @@ class _Reader:
         """The dotted name that a name stands for; empty for other expressions."""
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return ""
-        head, dot, rest = _source_of(node).partition(".")
+        head, dot, rest = source_of(node).partition(".")
         return f"{self._names.get(head, head)}{dot}{rest}"
 
     def _library_function(self, call: ast.Call) -> str:
@@ -446,10 +362,10 @@ class _Reader:
     def _owner(self, node: ast.expr, names: _Names) -> _Library | None:
         """The library that an expression is: a variable, or the call of a function that returns one."""
         value = self._value(node, names) if isinstance(node, ast.Name) else node
-        return self._libraries.get(_source_of(node)) or self._libraries.get(_source_of(value or node))
+        return self._libraries.get(source_of(node)) or self._libraries.get(source_of(value or node))
 
     def _read_call(
-        self, call: ast.Call, function: _Function | None, names: _Names, around: tuple[_Around, ...]
+        self, call: ast.Call, function: FunctionNode | None, names: _Names, around: tuple[_Around, ...]
     ) -> None:
         target = call.func
         method = target.attr if isinstance(target, ast.Attribute) else ""
@@ -463,7 +379,7 @@ class _Reader:
             self.statements[first:] = [row._replace(at_run_time=True) for row in self.statements[first:]]
 
     def _read_known(
-        self, call: ast.Call, function: _Function | None, context: _Context, what: tuple[str, str, _Library | None]
+        self, call: ast.Call, function: FunctionNode | None, context: _Context, what: tuple[str, str, _Library | None]
     ) -> None:
         """Read a call by its method, the function of `torch.library` that it calls, and the library that has it."""
         target, names = call.func, context.names
@@ -476,15 +392,15 @@ class _Reader:
             self._add_custom(call, function, context)
         elif called in _ADDERS:
             self._add_kernel(called, call, function, context)
-        elif isinstance(target, ast.Attribute) and method in _ADDERS and _source_of(target.value) in self._custom:
-            name = ast.Constant(self._custom[_source_of(target.value)])
+        elif isinstance(target, ast.Attribute) and method in _ADDERS and source_of(target.value) in self._custom:
+            name = ast.Constant(self._custom[source_of(target.value)])
             kernel = [ast.Constant(self._text(call.args[0], names))] if call.args and not _ADDERS[method] else []
             self._add_kernel(method, ast.copy_location(ast.Call(target, [name, *kernel], []), call), function, context)
         elif isinstance(target, ast.Name) and target.id in self._functions:
             self._read_function(self._functions[target.id], call, function, context)
 
     def _read_function(
-        self, definition: _Function, call: ast.Call, decorated: _Function | None, context: _Context
+        self, definition: FunctionNode, call: ast.Call, decorated: FunctionNode | None, context: _Context
     ) -> None:
         """Read what a function of the source registers with the arguments of a call."""
         is_registering = any(
@@ -541,7 +457,7 @@ class _Reader:
         if method == "_register_fake":
             key = META.name
         function = self._value(given[1], context.names) if len(given) > 1 else None
-        shown = shorten(_source_of(function or given[1])) if len(given) > 1 else "a function"
+        shown = shorten(source_of(function or given[1])) if len(given) > 1 else "a function"
         self.statements.append(row._replace(keys=(key,), by_hand=shown))
 
     def _add_definition(self, call: ast.Call, context: _Context) -> None:
@@ -566,10 +482,10 @@ class _Reader:
         )
         self.statements.append(row)
 
-    def _add_custom(self, call: ast.Call, function: _Function | None, context: _Context) -> None:
+    def _add_custom(self, call: ast.Call, function: FunctionNode | None, context: _Context) -> None:
         text = self._text(call.args[0], context.names) if call.args else None
         if function is None and len(call.args) > 1:
-            function = self._functions.get(_source_of(self._value(call.args[1], context.names) or call.args[1]))
+            function = self._functions.get(source_of(self._value(call.args[1], context.names) or call.args[1]))
             if function is None:
                 self.unread.append((context.place, "the operator is made from a function that is not defined here"))
                 return
@@ -580,10 +496,14 @@ class _Reader:
             return
         namespace, _, name = text.partition("::")
         given = self._text(_keyword(call, "schema"), context.names)
-        mutated = _written_names(_keyword(call, "mutates_args"))
-        schema = name + given if given else function_schema(name, function, mutated)
-        if schema is None:
-            self.unread.append((context.place, f"the schema of `{text}` does not follow from its annotations"))
+        names = self._source_names(context.names)
+        try:
+            written = Written(frozenset(), [*_tags(call)])
+            if not given:
+                written = written._replace(arguments=written_names(_keyword(call, "mutates_args"), names))
+            schema = name + given if given else function_schema(name, function, written, names)
+        except Unread as reason:
+            self.unread.append((context.place, f"the schema of `{text}` is not read: {reason}"))
             return
         self._custom[function.name] = text
         devices = _keyword(call, "device_types")
@@ -593,7 +513,7 @@ class _Reader:
         row = RegistrationStatement(namespace, name, context.place, schema, keys, by_hand=function.name, tags=tags)
         self.statements.append(row._replace(registrar="custom_op"))
 
-    def _add_kernel(self, called: str, call: ast.Call, function: _Function | None, context: _Context) -> None:
+    def _add_kernel(self, called: str, call: ast.Call, function: FunctionNode | None, context: _Context) -> None:
         """What adds a kernel to an operator that is named by its text, or by a library and its name."""
         given = [*call.args]
         owner = self._owner(given[0], context.names) if given else None
@@ -606,7 +526,7 @@ class _Reader:
         key = _ADDERS[called] or (texts[1] if len(texts) > 1 and texts[1] else "")
         key = _DEVICE_KEYS.get(key, key) or (owner.key if owner is not None else "") or _DEFAULT_KEY
         namespace = namespace or (owner.namespace if owner is not None else "")
-        shown = function.name if function is not None else shorten(_source_of(given[-1]))
+        shown = function.name if function is not None else shorten(source_of(given[-1]))
         self.statements.append(RegistrationStatement(namespace, name, context.place, keys=(key,), by_hand=shown))
 
 
@@ -652,16 +572,9 @@ def _keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
-def _written_names(node: ast.expr | None) -> frozenset[str] | None:
-    """The names of written arguments; None if any tensor may be written."""
-    if _text(node) == "unknown":
-        return None
-    return frozenset(filter(None, _texts(node)))
-
-
 def _tags(call: ast.Call) -> Iterator[str]:
     """The tags that a call names as `torch.Tag.core`."""
     node = _keyword(call, "tags")
     for part in ast.walk(node) if node is not None else ():
-        if isinstance(part, ast.Attribute) and _source_of(part.value).rpartition(".")[2] == "Tag":
+        if isinstance(part, ast.Attribute) and source_of(part.value).rpartition(".")[2] == "Tag":
             yield part.attr

@@ -135,8 +135,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if not imported.operators:
         names = ", ".join([*request.sources, *request.modules])
         help = "name sources with `TORCH_LIBRARY`, `PYBIND11_MODULE` or `torch.library`"
-        message = f"there are no registrations in {names or 'no source'}"
         reasons = (*imported.refused, *imported.left, *read.unread, *from_python.unread)
+        message = f"{'no operator is read from' if reasons else 'there are no registrations in'} {names or 'no source'}"
         raise no_registrations(message, help, reasons, files)
     for namespace, macro in read.unknown_macros.items():
         # The library file can leave this one to the build.

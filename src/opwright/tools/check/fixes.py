@@ -205,6 +205,7 @@ FIXES: Final[dict[str, Fix]] = {
     "E0410": _delete_repeated_entry,
     "E0434": _add_tag("view_copy"),
     "E0905": _respell_schema,
+    "W1128": _add_tag("nondeterministic_seeded"),
     "E1309": _delete_repeated_entry,
     "E1311": _delete_colon,
     "W1309": _delete_repeated_entry,
