@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from opwright.dialects.python_source import node_span, parse_module
-from opwright.migrate.importing.python_schemas import FunctionNode, Written, function_schema, written_names
+from opwright.migrate.importing.python_schemas import FunctionNode, WrittenArguments, function_schema, written_names
 from opwright.migrate.importing.python_values import SourceNames, Unread, source_of
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
 from opwright.model.dispatch_key import META, devices
@@ -303,7 +303,7 @@ class _Reader:
             return None
         source_names = self._source_names(names)
         try:
-            written = Written(written_names(_keyword(call, "mutates_args"), source_names), [*_tags(call)])
+            written = WrittenArguments(written_names(_keyword(call, "mutates_args"), source_names), [*_tags(call)])
             return function_schema(name, function, written, source_names)
         except Unread as reason:
             self._why = str(reason)
@@ -498,7 +498,7 @@ class _Reader:
         given = self._text(_keyword(call, "schema"), context.names)
         names = self._source_names(context.names)
         try:
-            written = Written(frozenset(), [*_tags(call)])
+            written = WrittenArguments(frozenset(), [*_tags(call)])
             if not given:
                 written = written._replace(arguments=written_names(_keyword(call, "mutates_args"), names))
             schema = name + given if given else function_schema(name, function, written, names)

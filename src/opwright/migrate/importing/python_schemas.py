@@ -27,19 +27,19 @@ _RESULTS: Final = frozenset(("Tensor", "Tensor[]", "Scalar", *_NUMBERS))
 _DEEPEST: Final = 20
 
 
-class Written(NamedTuple):
+class WrittenArguments(NamedTuple):
     """The arguments that an operator writes, None for all tensors, and its tags, which say which of them it returns."""
 
     arguments: frozenset[str] | None = frozenset()
     tags: Collection[str] = ()
 
 
-def function_schema(name: str, function: FunctionNode, written: Written, names: SourceNames) -> str:
+def function_schema(name: str, function: FunctionNode, written: WrittenArguments, names: SourceNames) -> str:
     """The schema that PyTorch infers from the annotations of a function. Raises Unread if they do not say it.
 
     >>> text = "def f(x: Tensor, *, by: Optional[float] = 1 / 4, name: str = 'a') -> tuple[Tensor, int]: ..."
     >>> function = ast.parse(text).body[0]
-    >>> function_schema("f", function, Written(frozenset({"x"})), SourceNames(lambda node: node, ast.unparse))
+    >>> function_schema("f", function, WrittenArguments(frozenset({"x"})), SourceNames(lambda node: node, ast.unparse))
     'f(Tensor(a0!) x, *, float? by=0.25, str name="a") -> (Tensor, SymInt)'
     """
     given = function.args
@@ -94,13 +94,13 @@ class _Types:
         """The types of the results. Raises Unread for those that PyTorch refuses."""
         if node is None:
             raise Unread("the results have no annotation")
-        found = self._written(node)
-        if _is_none(found):
+        meant = self._written(node)
+        if _is_none(meant):
             return "()"
-        outer = self._last_name(found.value) if isinstance(found, ast.Subscript) else ""
+        outer = self._last_name(meant.value) if isinstance(meant, ast.Subscript) else ""
         items = [node]
-        if isinstance(found, ast.Subscript) and outer in ("tuple", "Tuple"):
-            items = found.slice.elts if isinstance(found.slice, ast.Tuple) else [found.slice]
+        if isinstance(meant, ast.Subscript) and outer in ("tuple", "Tuple"):
+            items = meant.slice.elts if isinstance(meant.slice, ast.Tuple) else [meant.slice]
         types = [type for item in items if (type := self._type(item)) is not None and self._is_result(item, type)]
         if len(types) < len(items):
             raise Unread(f"the annotation of the results is `{shorten(source_of(node))}`, of which PyTorch has no type")
@@ -113,20 +113,20 @@ class _Types:
         return f"({', '.join(types)})"
 
     def _is_result(self, node: ast.expr, type: str) -> bool:
-        found = self._written(node)
-        is_sequence = isinstance(found, ast.Subscript) and self._last_name(found.value) == "Sequence"
+        meant = self._written(node)
+        is_sequence = isinstance(meant, ast.Subscript) and self._last_name(meant.value) == "Sequence"
         return type in _RESULTS and not is_sequence
 
     def _type(self, node: ast.expr) -> str | None:
         """The type in a schema; None for one that PyTorch does not take."""
-        found = self._written(node)
-        if isinstance(found, (ast.Name, ast.Attribute)):
-            return _TYPES.get(self._last_name(found))
-        if isinstance(found, ast.Subscript) and self._last_name(found.value) in _LISTS:
-            inner = self._type(found.slice)
+        meant = self._written(node)
+        if isinstance(meant, (ast.Name, ast.Attribute)):
+            return _TYPES.get(self._last_name(meant))
+        if isinstance(meant, ast.Subscript) and self._last_name(meant.value) in _LISTS:
+            inner = self._type(meant.slice)
             return f"{inner}[]" if inner in _LISTED else None
-        alternatives = [*self._alternatives(found)]
-        if alternatives == [found]:
+        alternatives = [*self._alternatives(meant)]
+        if alternatives == [meant]:
             return None
         parts = {"None" if _is_none(part) else self._type(part) or "" for part in alternatives}
         is_optional = "None" in parts or any(part.endswith("?") for part in parts)
@@ -140,28 +140,28 @@ class _Types:
 
     def _alternatives(self, node: ast.expr | None, depth: int = 0) -> Iterator[ast.expr]:
         """The types of which an annotation takes one: those of `Union`, `Optional` and `|`."""
-        found = self._written(node) if node is not None and depth < _DEEPEST else None
-        outer = self._last_name(found.value) if isinstance(found, ast.Subscript) else ""
-        if isinstance(found, ast.BinOp) and isinstance(found.op, ast.BitOr):
-            inner = [found.left, found.right]
-        elif isinstance(found, ast.Subscript) and outer in ("Union", "Optional"):
-            inner = [*found.slice.elts] if isinstance(found.slice, ast.Tuple) else [found.slice]
+        meant = self._written(node) if node is not None and depth < _DEEPEST else None
+        outer = self._last_name(meant.value) if isinstance(meant, ast.Subscript) else ""
+        if isinstance(meant, ast.BinOp) and isinstance(meant.op, ast.BitOr):
+            inner = [meant.left, meant.right]
+        elif isinstance(meant, ast.Subscript) and outer in ("Union", "Optional"):
+            inner = [*meant.slice.elts] if isinstance(meant.slice, ast.Tuple) else [meant.slice]
             inner += [ast.Constant(None)] if outer == "Optional" else []
         else:
-            yield from [] if node is None else [node if found is None else found]
+            yield from [] if node is None else [node if meant is None else meant]
             return
         for part in inner:
             yield from self._alternatives(part, depth + 1)
 
     def _written(self, node: ast.expr) -> ast.expr | None:
         """An annotation without its quotes and with what its name stands for; None if that is not known."""
-        found = self._names.value(node)
-        if isinstance(found, ast.Constant) and isinstance(found.value, str):
+        meant = self._names.value(node)
+        if isinstance(meant, ast.Constant) and isinstance(meant.value, str):
             try:
-                return self._names.value(ast.parse(found.value, mode="eval").body)
+                return self._names.value(ast.parse(meant.value, mode="eval").body)
             except PARSE_ERRORS:
                 return None
-        return found
+        return meant
 
     def _last_name(self, node: ast.expr) -> str:
         return self._names.full_name(node).rpartition(".")[2]
@@ -184,16 +184,16 @@ def _default(name: str, node: ast.expr, names: SourceNames) -> str:
 
 def written_names(node: ast.expr | None, names: SourceNames) -> frozenset[str] | None:
     """The arguments that `mutates_args` names; None for all tensors. Raises Unread for what only a run knows."""
-    found = names.value(node) if node is not None else None
-    if isinstance(found, ast.Constant) and found.value == "unknown":
+    meant = names.value(node) if node is not None else None
+    if isinstance(meant, ast.Constant) and meant.value == "unknown":
         return None
-    if isinstance(found, ast.Call) and names.full_name(found.func) in ("set", "frozenset", "tuple", "list", "dict"):
-        found = found.args[0] if found.args else ast.Tuple([])
+    if isinstance(meant, ast.Call) and names.full_name(meant.func) in ("set", "frozenset", "tuple", "list", "dict"):
+        meant = meant.args[0] if meant.args else ast.Tuple([])
     parts: list[ast.expr | None] = [None]
-    if isinstance(found, (ast.Tuple, ast.List, ast.Set)):
-        parts = [*found.elts]
-    elif isinstance(found, ast.Dict):
-        parts = [*found.keys]
+    if isinstance(meant, (ast.Tuple, ast.List, ast.Set)):
+        parts = [*meant.elts]
+    elif isinstance(meant, ast.Dict):
+        parts = [*meant.keys]
     texts = [names.value(part) if part is not None else None for part in parts]
     told = [text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)]
     if len(told) < len(parts):

@@ -36,7 +36,7 @@ class TorchValue(NamedTuple):
     schema_text: str
 
 
-Constant: TypeAlias = "bool | int | float | str | TorchValue | None"
+SourceConstant: TypeAlias = "bool | int | float | str | TorchValue | None"
 
 #: The most bits of a number on the way. A larger one has no use in a schema, and may take all memory.
 _MOST_BITS: Final = 256
@@ -80,37 +80,37 @@ def source_of(node: ast.expr) -> str:
         return ""
 
 
-def constant(node: ast.expr, names: SourceNames, depth: int = 0) -> Constant:
+def constant(node: ast.expr, names: SourceNames, depth: int = 0) -> SourceConstant:
     """The value of an expression of constants. Raises Unread for one that only a run of the source knows.
 
     >>> plain = SourceNames(lambda node: node, ast.unparse)
     >>> constant(ast.parse("(1 << 20) - torch.pi", mode="eval").body, plain)
-    1048572.8584073465
+    1048572.8584073464
     >>> constant(ast.parse("torch.device('cuda', 0)", mode="eval").body, plain)
     TorchValue(schema_text='"cuda:0"')
     """
-    found = names.value(node) if depth < _DEEPEST else None
+    meant = names.value(node) if depth < _DEEPEST else None
     if (
-        isinstance(found, ast.Constant)
-        and isinstance(found.value, (int, float, str, type(None)))
-        and _fits(found.value)
+        isinstance(meant, ast.Constant)
+        and isinstance(meant.value, (int, float, str, type(None)))
+        and _fits(meant.value)
     ):
-        return found.value
-    if isinstance(found, (ast.Name, ast.Attribute)):
-        full = names.full_name(found)
+        return meant.value
+    if isinstance(meant, (ast.Name, ast.Attribute)):
+        full = names.full_name(meant)
         if full in _NUMBERS:
             return _NUMBERS[full]
         dtype = _dtype(full.removeprefix("torch.")) if full.startswith("torch.") else ""
         if dtype:
             return TorchValue(dtype)
     try:
-        if isinstance(found, ast.UnaryOp):
-            unary = cast("Callable[[object], Constant]", _UNARY[type(found.op)])
-            return unary(_number(found.operand, names, depth))
-        if isinstance(found, ast.BinOp):
-            return _computed(found, names, depth)
-        if isinstance(found, ast.Call) and not found.keywords:
-            return _called(names.full_name(found.func), [constant(part, names, depth + 1) for part in found.args])
+        if isinstance(meant, ast.UnaryOp):
+            unary = cast("Callable[[object], SourceConstant]", _UNARY[type(meant.op)])
+            return unary(_number(meant.operand, names, depth))
+        if isinstance(meant, ast.BinOp):
+            return _computed(meant, names, depth)
+        if isinstance(meant, ast.Call) and not meant.keywords:
+            return _called(names.full_name(meant.func), [constant(part, names, depth + 1) for part in meant.args])
     except (ArithmeticError, TypeError, ValueError, KeyError):
         pass
     raise Unread(f"`{shorten(source_of(node))}`, which this does not compute")
@@ -134,7 +134,7 @@ def _fits(value: object) -> bool:
     return not isinstance(value, int) or value.bit_length() <= _MOST_BITS
 
 
-def _computed(node: ast.BinOp, names: SourceNames, depth: int) -> Constant:
+def _computed(node: ast.BinOp, names: SourceNames, depth: int) -> SourceConstant:
     left = constant(node.left, names, depth + 1)
     if isinstance(left, str) and isinstance(node.op, ast.Add):
         right = constant(node.right, names, depth + 1)
@@ -145,19 +145,19 @@ def _computed(node: ast.BinOp, names: SourceNames, depth: int) -> Constant:
         bits = 1 if isinstance(node.op, ast.LShift) else max(first.bit_length(), 1)
         if second * bits > _MOST_BITS:
             raise OverflowError
-    compute = cast("Callable[[object, object], Constant]", _BINARY[type(node.op)])
+    compute = cast("Callable[[object, object], SourceConstant]", _BINARY[type(node.op)])
     value = compute(first, second)
     if isinstance(value, complex):
         raise TypeError
     return value
 
 
-def _called(name: str, given: list[Constant]) -> Constant:
+def _called(name: str, given: list[SourceConstant]) -> SourceConstant:
     """The value of a call of a type of numbers, or of `torch.device`. Raises TypeError for another one."""
     if name == "torch.device" and given and isinstance(given[0], str):
         text = ":".join(map(str, given))
         if _DEVICE.fullmatch(text) and len(given) <= 2:
             return TorchValue(f'"{text}"')
     elif name in _CASTS and len(given) == 1 and isinstance(given[0], (bool, int, float, str)):
-        return cast("Constant", _CASTS[name](given[0]))
+        return cast("SourceConstant", _CASTS[name](given[0]))
     raise TypeError
