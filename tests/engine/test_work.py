@@ -136,3 +136,31 @@ def test_work_is_linear_in_the_operators_of_a_library(
         _, few, more, many = [steps_of_a_run(*command, str(file)) for file in files]
         assert few > 10_000
         assert many - more < 1.02 * 2 * (more - few)
+
+
+def _wide(count: int) -> tuple[str, str]:
+    """A library with one operator of many arguments, and its derivatives."""
+    names = [f"a{number}" for number in range(count)]
+    signature = f"op({', '.join([f'Tensor {name}' for name in names])}) -> Tensor"
+    dims = ", ".join([f'{name}: "n{name} m"' for name in names])
+    dtypes = ", ".join([f"{name}: {[f'a{number - 1}', '[float32]'][not number]}" for number, name in enumerate(names)])
+    requires = ", ".join([f'"n{name} > 0"' for name in names])
+    formulas = "".join([f"  {name}: grad * {name}\n" for name in names])
+    entry = (
+        f'derivatives: derivatives.yaml\nnamespace: acme\noperators:\n- func: "{signature}"\n  outputs: like(a0)\n'
+        f"  dims: {{{dims}}}\n  dtypes: {{{dtypes}}}\n  requires: [{requires}]\n  dispatch: {{CPU: op}}\n"
+    )
+    return entry, f"- name: {signature}\n{formulas}"
+
+
+def test_work_is_linear_in_the_arguments_of_an_operator(tmp_path: Path) -> None:
+    """Four times the arguments, sizes, dtypes that follow others, conditions and formulas are four times the work."""
+    counts = []
+    for count in (8, 40, 160):
+        entry, derivatives = _wide(count)
+        (tmp_path / "derivatives.yaml").write_text(derivatives)
+        (tmp_path / "acme.yaml").write_text(entry)
+        counts.append(steps_of_a_run("check", str(tmp_path / "acme.yaml")))
+    _, few, many = counts
+    assert few > 10_000
+    assert many < 4.5 * few

@@ -123,6 +123,7 @@ class ForwardDerivative(NamedTuple):
 
 
 @not_fingerprinted(
+    _words="they are those of the derivatives",
     saved_inputs="it has what the derivatives save, once",
     saved_outputs="it has what the derivatives save, once",
     used_gradients="it joins those of the derivatives",
@@ -139,8 +140,8 @@ class DifferentiabilityInfo(Copyable):
     """
 
     __slots__ = (
-        "available_gradients", "derivatives", "differentiable_arguments", "forward_derivatives", "function", "name",
-        "node_name", "non_differentiable", "output_condition", "output_differentiability", "saved_inputs",
+        "_words", "available_gradients", "derivatives", "differentiable_arguments", "forward_derivatives", "function",
+        "name", "node_name", "non_differentiable", "output_condition", "output_differentiability", "saved_inputs",
         "saved_outputs", "used_gradients",
     )  # fmt: skip
 
@@ -168,6 +169,7 @@ class DifferentiabilityInfo(Copyable):
         self.available_gradients: Final = available_gradients
         self.output_differentiability: Final = output_differentiability
         self.output_condition: Final = output_condition
+        self._words: frozenset[str] | None = None
         inputs: dict[str, SavedAttribute] = {}
         outputs: dict[str, SavedAttribute] = {}
         for derivative in derivatives:
@@ -185,7 +187,10 @@ class DifferentiabilityInfo(Copyable):
     @property
     def words(self) -> frozenset[str]:
         """Words of all backward formulas."""
-        return frozenset().union(*[derivative.words for derivative in self.derivatives])
+        if self._words is None:
+            # They are kept, since each of perhaps a thousand formulas asks for those of all.
+            self._words = frozenset[str]().union(*[derivative.words for derivative in self.derivatives])
+        return self._words
 
     @property
     def is_not_implemented(self) -> bool:

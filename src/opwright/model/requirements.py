@@ -40,8 +40,13 @@ class Requirement(NamedTuple):
 
 def argument_names(expression: OutputExpression) -> frozenset[str]:
     """Names of the arguments in an expression."""
-    own = [expression.text] if expression.operation is OutputOperation.argument else []
-    return frozenset(own).union(*[argument_names(operand) for operand in expression.operands if operand is not None])
+    names = set()
+    waiting = [expression]
+    for each in waiting:
+        if each.operation is OutputOperation.argument:
+            names.add(each.text)
+        waiting += [operand for operand in each.operands if operand is not None]
+    return frozenset(names)
 
 
 def item_name(tensors: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from opwright.migrate.porting import run
+from opwright.cli.main import main
+from opwright.libraries.extension.toolchain import Toolchain
+from opwright.migrate.porting import compile_check, run
 from opwright.migrate.porting.compile_check import CompiledPort, CompileError
 from opwright.migrate.porting.run import PortRequest, compiled_port, port_sources
 from opwright.source import budget
@@ -113,3 +116,24 @@ def test_indices_that_are_no_calls(index: str, tmp_path: Path) -> None:
 def test_a_name_that_no_file_has_is_passed_over(tmp_path: Path) -> None:
     """An include directive may name what no system takes as a path."""
     _port('#include "a\0b.h"\nat::Tensor f(const at::Tensor& x) { return x + x; }\n', tmp_path)
+
+
+def test_a_compiler_has_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A source whose compiler does not end is named, and the others are compiled."""
+    compiler = tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\ncase "$*" in *slow.cpp) sleep 600 & wait;; esac\n')
+    compiler.chmod(0o755)
+    toolchain = Toolchain((str(compiler),), (), (), "", ())
+    monkeypatch.setattr(compile_check, "find_toolchain", lambda: toolchain)
+    monkeypatch.setattr(compile_check, "import_torch", lambda: SimpleNamespace(__version__="2.13.0"))
+    monkeypatch.setattr(compile_check, "PROGRAM_SECONDS", 2)
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name in ("slow", "quick"):
+        (sources / f"{name}.cpp").write_text("#include <torch/all.h>\nint f(at::Tensor a) { return a.size(0); }\n")
+    assert main(["port", "--stable", str(sources), "--check"]) in (0, 1)
+    output = "".join(capsys.readouterr())
+    assert output.count("not compiled: ") == 1
+    assert f"not compiled: {sources / 'slow.cpp'}: the compiler took more than 2 seconds" in output

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.emit.autograd.saved import FLOATS, saved_type
 from opwright.emit.autograd.wrappers import Wrapper
-from opwright.model.derivatives import SavedAttribute, SavedKind
+from opwright.model.derivatives import Derivative, SavedAttribute, SavedKind
 from opwright.schema.types import ListType
 from opwright.source.records import NamedTuple
 
@@ -52,11 +52,12 @@ def output_statements(wrapper: Wrapper) -> list[str]:
 
 def _statements(wrapper: Wrapper, attributes: Sequence[SavedAttribute], *, is_output: bool) -> list[str]:
     lines: list[str] = []
+    guard_of = _no_guard if is_output else _guards(wrapper)
     for saved in sorted(attributes, key=lambda saved: saved.name):
         assert wrapper.info is not None, "what has no info saves nothing"
         type = saved_type(saved, wrapper.info)
         field, value, before = _assignment(wrapper, saved, type, is_output)
-        guard = "" if is_output else _guard(wrapper, saved, type)
+        guard = guard_of(saved, type)
         statements = [f"{before};"] if before else []
         statements.append(f"grad_fn->{field} = {value};")
         if guard:
@@ -110,29 +111,39 @@ def _item_of(wrapper: Wrapper, name: str) -> str | None:
     return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
 
 
-def _guard(wrapper: Wrapper, saved: SavedAttribute, type: CType) -> str:
-    """Condition under which a tensor is needed, that of the only gradient that reads it; empty if there is none."""
+def _no_guard(saved: SavedAttribute, type: CType) -> str:
+    """The condition of what is always needed."""
+    del saved, type
+    return ""
+
+
+def _guards(wrapper: Wrapper) -> Callable[[SavedAttribute, CType], str]:
+    """What gives the condition under which a tensor is needed: that of the only gradient that reads it, or none.
+
+    There may be a thousand of each, so that no tensor looks through all formulas.
+    """
     info = wrapper.info
-    if (
-        info is None
-        or type is not c_types.TENSOR
-        or saved.kind is not SavedKind.VALUE
-        or len(wrapper.differentiated) <= 1
-    ):
-        return ""
-    if "backward" in info.name:
-        # The formulas of double backward also read values that they do not name.
-        return ""
+    # The formulas of double backward also read values that they do not name.
+    if info is None or len(wrapper.differentiated) <= 1 or "backward" in info.name:
+        return _no_guard
     if not wrapper.loops and any(argument.is_list for argument in wrapper.differentiated):
-        return ""
-    used = [derivative for derivative in info.derivatives if saved in derivative.saved_inputs]
-    if len(used) != 1:
-        return ""
-    names = used[0].var_names
-    if len(names) != 1:
-        return _stated_condition(saved.name, used[0].formula)
-    edge = next(number for number, argument in enumerate(wrapper.differentiated) if argument.name == names[0])
-    return f"grad_fn->should_compute_output({edge})"
+        return _no_guard
+    edges = {argument.name: number for number, argument in enumerate(wrapper.differentiated)}
+    readers: dict[SavedAttribute, list[Derivative]] = {}
+    for derivative in info.derivatives:
+        for attribute in dict.fromkeys(derivative.saved_inputs):
+            readers.setdefault(attribute, []).append(derivative)
+
+    def guard(saved: SavedAttribute, type: CType) -> str:
+        used = readers.get(saved, ())
+        if type is not c_types.TENSOR or saved.kind is not SavedKind.VALUE or len(used) != 1:
+            return ""
+        names = used[0].var_names
+        if len(names) != 1:
+            return _stated_condition(saved.name, used[0].formula)
+        return f"grad_fn->should_compute_output({edges[names[0]]})"
+
+    return guard
 
 
 def _stated_condition(name: str, formula: str) -> str:

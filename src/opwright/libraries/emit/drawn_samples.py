@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from math import prod
 from typing import Final
 
@@ -75,6 +76,8 @@ def _sample(
         else:
             return None
     ordered = sorted(dims_of, key=lambda name: any(item.kind is DimKind.size for item in dims_of[name].items))
+    lists = {argument.name for argument in function.arguments.all if "[" in argument.type.text}
+    dtypes = AllowedDtypes(requirements)
     for name in ordered:
         try:
             own = chosen_sizes(name, dims_of[name], names, values)
@@ -82,25 +85,21 @@ def _sample(
             return None
         if prod(own) > _MOST_ELEMENTS:
             return None
-        is_list = any(argument.name == name and "[" in argument.type.text for argument in function.arguments.all)
-        values[name] = (own, own) if is_list else own
-        tensor = _tensor(name, own, requirements)
-        texts[name] = f"[{tensor}, {tensor}]" if is_list else tensor
+        tensor = _tensor(own, dtypes.of(name))
+        values[name] = (own, own) if name in lists else own
+        texts[name] = f"[{tensor}, {tensor}]" if name in lists else tensor
     if any(_is_broken(requirement, values) for requirement in requirements.checks):
         return None
     positional = [argument.name for argument in function.arguments.positional]
+    by_place = {*takewhile(texts.__contains__, positional)}
     return ", ".join(
         [
-            text if _is_passed_by_place(name, positional, texts) else f"{name}={text}"
+            text if name in by_place else f"{name}={text}"
             for argument in function.arguments.all
             for name in [argument.name]
             if (text := texts.get(name)) is not None
         ]
     )
-
-
-def _is_passed_by_place(name: str, positional: list[str], texts: Mapping[str, str]) -> bool:
-    return name in positional and all(other in texts for other in positional[: positional.index(name)])
 
 
 def _default(argument: Argument) -> SizeValue:
@@ -118,32 +117,56 @@ def _is_broken(requirement: Requirement, values: Mapping[str, SizeValue]) -> boo
         return False
 
 
-def allowed_dtypes(name: str, requirements: Requirements, same: tuple[str, ...] = ()) -> tuple[int, ...] | None:
-    """Codes of the dtypes that a tensor may have, which `same` have too; None if all."""
-    for requirement in requirements.checks:
-        condition = requirement.condition
-        if requirement.message and requirement.arguments() == {name} and _is_dtype_of(condition, name):
-            return dtype_codes(condition.text)
-        if condition.operation is OutputOperation.equal and _is_dtype_of(condition, name):
-            others = requirement.arguments() - {name, *same}
-            if others:
-                return allowed_dtypes(min(others), requirements, (*same, name))
-    return None
+class AllowedDtypes:
+    """Codes of the dtypes that the tensors of an operator may have.
+
+    The conditions are kept by the tensors that they are about: there may be a thousand of both.
+    """
+
+    __slots__ = ("_conditions", "_found")
+
+    def __init__(self, requirements: Requirements | None) -> None:
+        self._found: Final[dict[str, tuple[int, ...] | None]] = {}
+        self._conditions: Final[dict[str, list[Requirement]]] = {}
+        for requirement in () if requirements is None else requirements.checks:
+            for name in _dtypes_read(requirement.condition):
+                self._conditions.setdefault(name, []).append(requirement)
+
+    def of(self, name: str) -> tuple[int, ...] | None:
+        """Those of one tensor; None if it may have all."""
+        same: set[str] = set()
+        while name not in same and name not in self._found:
+            same.add(name)
+            for requirement in self._conditions.get(name, ()):
+                condition, names = requirement.condition, requirement.arguments()
+                if requirement.message and names == {name}:
+                    self._found[name] = dtype_codes(condition.text)
+                    break
+                if condition.operation is OutputOperation.equal and names - same:
+                    name = min(names - same)
+                    break
+        codes = self._found.get(name)
+        self._found.update(dict.fromkeys(same, codes))
+        return codes
+
+    def can_be_floating(self, name: str) -> bool:
+        """Whether a tensor may have floating-point numbers, which have gradients."""
+        codes = self.of(name)
+        return codes is None or not set(DTYPE_CLASSES["floating"]).isdisjoint(codes)
 
 
-def _is_dtype_of(condition: OutputExpression, name: str) -> bool:
-    """Whether a condition is about the dtype of a tensor."""
+def _dtypes_read(condition: OutputExpression) -> Iterator[str]:
+    """The tensors whose dtype a condition is about."""
     first = condition.operands[0] if condition.operands else None
     while first is not None and first.operation in (OutputOperation.dtype_of, OutputOperation.value):
-        if first.operands[0] is not None and first.operands[0].text == name:
-            return True
         first = first.operands[0]
-    return False
+        if first is not None:
+            yield first.text
 
 
-def _tensor(name: str, sizes: tuple[int, ...], requirements: Requirements) -> str:
-    """Text of a tensor of some sizes, with a dtype that it may have."""
-    codes, shape = allowed_dtypes(name, requirements), repr(tuple(sizes))
+def _tensor(sizes: tuple[int, ...], codes: tuple[int, ...] | None) -> str:
+    """Text of a tensor of some sizes, with one of the dtypes that it may have."""
+    shape = repr(tuple(sizes))
     names = [TORCH_DTYPES[dtype] for dtype in dtype_names(codes or (6,)) if dtype in TORCH_DTYPES]
     dtype = "float32" if "float32" in names else names[0] if names else "float32"
     if dtype.startswith(("int", "uint")):
@@ -153,20 +176,14 @@ def _tensor(name: str, sizes: tuple[int, ...], requirements: Requirements) -> st
     return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
 
 
-def can_be_floating(name: str, requirements: Requirements | None) -> bool:
-    """Whether a tensor may have floating-point numbers, which have gradients."""
-    codes = None if requirements is None else allowed_dtypes(name, requirements)
-    return codes is None or not set(DTYPE_CLASSES["floating"]).isdisjoint(codes)
-
-
 def floating_dtypes(function: NativeFunction) -> tuple[str, ...]:
     """Dtypes that all tensors of floating-point numbers may have; none if the entry does not say which."""
-    requirements = function.requirements
+    dtypes = AllowedDtypes(function.requirements)
     codes = [
         allowed
         for argument in function.arguments.all
-        if requirements is not None and argument.type.is_tensor_like
-        for allowed in [allowed_dtypes(argument.name, requirements)]
+        if argument.type.is_tensor_like
+        for allowed in [dtypes.of(argument.name)]
         if allowed is not None and not set(DTYPE_CLASSES["floating"]).isdisjoint(allowed)
     ]
     common = set(_COMPARED).intersection(*codes) if codes else ()

@@ -8,7 +8,7 @@ from json import dumps
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.build_namespace import operators_expression
-from opwright.libraries.emit.drawn_samples import can_be_floating, drawn_samples, floating_dtypes, refusals
+from opwright.libraries.emit.drawn_samples import AllowedDtypes, drawn_samples, floating_dtypes, refusals
 from opwright.libraries.emit.python.calls import calls_of
 from opwright.libraries.emit.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
@@ -99,7 +99,7 @@ def _test(
 
 
 def _with_gradients(function: NativeFunction, names: list[str]) -> tuple[str, ...]:
-    return tuple([name for name in names if can_be_floating(name, function.requirements)])
+    return tuple(filter(AllowedDtypes(function.requirements).can_be_floating, names))
 
 
 def _inplace(function: NativeFunction, overloads: Sequence[NativeFunction]) -> NativeFunction | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +15,9 @@ from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.child import python_command
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
+from opwright.source.limited import PROGRAM_SECONDS, TooSlow, run_limited
 from opwright.source.terminal import slow
 
-#: How many seconds the process may take.
-_TIME_LIMIT: Final = 600
 _LAST_LINES: Final = 6
 _PROGRAMS: Final = "opwright.migrate.importing.programs"
 
@@ -74,11 +72,9 @@ def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: 
     doing = doing or _importing(modules)
     try:
         with slow(f"opwright: {doing}"):
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", check=False, timeout=_TIME_LIMIT
-            )
-    except subprocess.TimeoutExpired:
-        raise Fault.at(MODULE_NOT_READ, f"{doing} took more than {_TIME_LIMIT} seconds") from None
+            done = run_limited(command, PROGRAM_SECONDS)
+    except TooSlow as fault:
+        raise Fault.at(MODULE_NOT_READ, f"{doing} {fault}") from None
     marked = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if done.returncode or not marked:
         lines = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])

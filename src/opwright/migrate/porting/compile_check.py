@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, import_torch
 from opwright.migrate.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.source.diagnostic import Fault
+from opwright.source.limited import PROGRAM_SECONDS, TooSlow, run_limited
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import slow
 from opwright.syntax.cpp_source import CPP_HEADERS, CUDA_SUFFIXES
@@ -77,7 +77,11 @@ def compile_ported(
             folders = (top, os.path.dirname(os.path.abspath(path)), os.path.abspath(base))
             words = [*command, *[f"-I{folder}" for folder in folders], copy]
             with slow(f"opwright: compiling {path}"):
-                done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+                try:
+                    done = run_limited(words, PROGRAM_SECONDS)
+                except TooSlow as fault:
+                    unchecked[path] = f"the compiler {fault}"
+                    continue
             output = done.stderr + done.stdout
             lines = list(_errors(output, copies))
             errors += [error for error in lines if error.path]
