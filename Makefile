@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -82,6 +82,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make hostile              # text of other languages in every field, which never becomes code; COUNT=5000
 #:   make written-schemas      # schemas as people write them, as PyTorch's dispatcher takes them; COUNT=10000
 #:   make conditions           # 100,000 calls beside Python's arithmetic of their conditions; COUNT=1000 SEED=2
+#:   make second-gradients     # differentiates 500 random operators with formulas twice; COUNT=100 SEED=2
 #:   make shapes               # compiles the code of every shape of library entry; COUNT=100 compiles fewer, SEED=1 others
 #:   make asan                 # calls with changed arguments under AddressSanitizer; COUNT=10000 TRACED=1000 UNCHECKED=500
 #:   make kills                # kills generations, and disturbs `check --fix`; COUNT=500 sets how many of each
@@ -438,6 +439,12 @@ conditions: COUNT ?= 100000
 conditions: $(REFERENCE)
 	$(VENV)/bin/python -m tests.conditions --count $(COUNT) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(filter command line,$(origin OPERATORS)),--operators $(OPERATORS))
+
+# COUNT random operators whose formulas read results, natively and with the stable interface: second gradients are those of
+# differences, or an error names the result without a gradient.
+second-gradients: COUNT ?= 500
+second-gradients: $(REFERENCE)
+	$(VENV)/bin/python -m tests.second_gradients --count $(COUNT) $(if $(SEED),--seed $(SEED))
 
 # COUNT package indexes with damaged answers, read by the client: the full 10,000, or fewer.
 fuzz-index: COUNT ?= 10000

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).with_name("derivative_cases")
 NATIVE = FOLDER / "native_functions.yaml"
 CASES = [case for path in sorted(FOLDER.glob("*.yaml")) if path != NATIVE for case in load_cases(path.name, FOLDER)]
 #: Faults that are no place of a case's: of the file as a whole, or of native_functions.yaml.
-TESTED_BELOW = {"E0901", "E0928", "E0933", "E0934", "E0936"}
+TESTED_BELOW = {"E0901", "E0933", "E0934", "E0936"}
 #: Declarations of helpers, in the forms that `FunctionsManual.h` has.
 HEADER = SourceFile(
     "FunctionsManual.h",
@@ -116,17 +116,6 @@ def test_the_file_is_a_list(catalog: Catalog) -> None:
     """A file that is a mapping has no entries."""
     sink = loaded("entries: []", catalog)
     assert found_faults(sink) == ((1, 1, 11, "E0901"),)
-
-
-def test_an_element_wise_formula_needs_one_backward_formula(catalog: Catalog) -> None:
-    """With an argument that is listed but has no formula of its own there is nothing to derive from."""
-    text = """
-- name: twist(Tensor self) -> Tensor
-  self: grad
-  "self ": grad
-  result: auto_element_wise
-"""
-    assert [code for *_, code in found_faults(loaded(text, catalog))] == ["E0928"]
 
 
 def test_an_inplace_function_has_one_forward_formula(catalog: Catalog) -> None:

@@ -9,7 +9,7 @@ from opwright.dialects.derivatives.fields import DERIVATIVE_FIELDS
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
 from opwright.dialects.derivatives.formulas import Savable, check_fixed_sizes, gradient_indices, occurrences, saved_by
 from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardSources, WrittenForward, build_forward
-from opwright.dialects.derivatives.functions import EntryReport, part_span
+from opwright.dialects.derivatives.functions import EntryReport, FormulaReport, part_span
 from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -82,6 +82,7 @@ def count_in_words(count: int, noun: str) -> str:
 
 
 _NUMBERED_RESULT: Final = lazy_pattern(r"result(\d{1,6})")
+_MASK: Final = lazy_pattern(r"\bgrad_input_mask\b(?:\s*\[\s*(\d+)\s*\])?")
 _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 
@@ -162,7 +163,7 @@ class _Reader:
     """Reads the formulas of an entry, then derives what depends on all of them."""
 
     __slots__ = (
-        "_backward", "_checker", "_forward", "_gradients", "_names", "_not_differentiable", "_report",
+        "_backward", "_checker", "_forward", "_gradients", "_keys", "_names", "_not_differentiable", "_report",
         "_scope", "_taken",
     )  # fmt: skip
 
@@ -181,6 +182,7 @@ class _Reader:
         self._forward: Final[list[WrittenForward]] = []
         self._not_differentiable: Final[list[str]] = []
         self._taken: Final[set[str]] = set()
+        self._keys: Final[set[str]] = set()
         arguments = [argument.name for argument in scope.function.arguments.all]
         shared = [*arguments, *scope.argument_names, *[result.name for result in scope.results]]
         if scope.function.name.is_foreach:
@@ -203,6 +205,10 @@ class _Reader:
     def read(self, key: Scalar, value: Node) -> None:
         """Reads the formula of a key, which lists arguments or results."""
         names = tuple([name.strip() for name in key.value.split(",")]) if "," in key.value else (key.value.strip(),)
+        if key.value in self._keys:
+            # A repeated key is reported where keys are read.
+            return
+        self._keys.add(key.value)
         if names[0] in self._scope.argument_names:
             if self._is_result_too(key, names):
                 return
@@ -214,6 +220,7 @@ class _Reader:
         if types is not None:
             formula = self._formula(value)
             if formula is not None:
+                self._report_twice(key, names, {name for other in self._forward for name in other.names})
                 self._forward.append(WrittenForward(names, types, formula))
                 if formula.value not in AUTOMATIC:
                     self._checker.check(formula, words_of(formula.value), self._forward_names())
@@ -239,6 +246,7 @@ class _Reader:
             self._not_differentiable.extend(names)
             again = self._taken.intersection(names)
         else:
+            self._report_twice(key, names, self._taken)
             self._backward.append((self._derivative(names, scalar), scalar))
             self._taken.update(names)
             again = set(self._not_differentiable).intersection(names)
@@ -255,6 +263,25 @@ class _Reader:
                 help = did_you_mean(name, self._scope.argument_names, f"delete `{name}`")
                 self._report.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
 
+    def _report_twice(self, key: Scalar, names: tuple[str, ...], taken: set[str]) -> None:
+        """Report names that have a formula already: the generated code would compute both, and keep the last one."""
+        for name in sorted({name for name in names if name in taken or names.count(name) > 1}):
+            message = f"`{name}` has two formulas"
+            help = "keep one formula for each name"
+            self._report.error(codes.DERIVATIVES_OVERLAP, message, part_span(key, name), help=help)
+
+    def _check_mask(self, formula: str, names: tuple[str, ...], report: FormulaReport) -> None:
+        """Report a mask where there is none, or an item that it lacks."""
+        for match in _MASK.finditer(formula):
+            if len(names) == 1:
+                message = "`grad_input_mask` exists only in the formula of several arguments"
+                help = "delete it: the formula of one argument is computed if its gradient is needed"
+                report.error(codes.GRADIENT_INDEX, message, match.group(), help=help)
+            elif match.group(1) is not None and int(match.group(1)) >= len(names):
+                message = f"`grad_input_mask` has an item for each of {len(names)} arguments"
+                help = f"the last one is `grad_input_mask[{len(names) - 1}]`"
+                report.error(codes.GRADIENT_INDEX, message, match.group(), help=help)
+
     def _derivative(self, names: tuple[str, ...], scalar: Scalar) -> Derivative:
         text = scalar.value
         report = self._report.formula(scalar)
@@ -270,6 +297,8 @@ class _Reader:
                 report.error(
                     codes.GRADIENT_INDEX, message, f"grads[{index}]", help=f"the last one is `grads[{outputs - 1}]`"
                 )
+        if "grad_input_mask" in words:
+            self._check_mask(formula, names, report)
         self._report.failed |= report.failed
         named = words.intersection(self._gradients) if self._gradients else frozenset()
         return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), scalar.span)

@@ -109,8 +109,6 @@ def _element_wise(written: WrittenForward, sources: ForwardSources) -> str:
         fault = codes.ELEMENT_WISE_INPLACE, f"`{sources.function.name}` is an in-place function"
     elif len(sources.differentiable) != 1 or not sources.has_one_output:
         fault = codes.ELEMENT_WISE_SHAPE, f"`{_ELEMENT_WISE}` is for one differentiable input and one output"
-    elif len(sources.derivatives) != 1:
-        fault = codes.ELEMENT_WISE_ALONE, f"`{_ELEMENT_WISE}` needs the backward formula of the only input"
     if fault is not None:
         sources.report.error(*fault, written.scalar.span)
         return ""

@@ -39,11 +39,11 @@ def kept_results(info: DifferentiabilityInfo) -> tuple[ConstantResult, ...]:
 
 
 def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
-    """Whether each result has a gradient: the first tensor alone if formulas read `grad` and the entry says nothing."""
+    """Whether each result has a gradient: of those that may have one, the first alone if formulas read `grad`."""
     returns = info.function.schema.returns
     stated = info.output_differentiability or (True,) * len(returns)
     own = [is_stated and result.type.is_tensor_like for is_stated, result in zip(stated, returns, strict=True)]
-    if info.output_differentiability is None and info.uses_single_grad and True in own:
+    if info.uses_single_grad and True in own:
         first = own.index(True)
         return tuple([position == first for position in range(len(own))])
     return tuple(own)

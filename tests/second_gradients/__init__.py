@@ -1,0 +1,1 @@
+"""Random operators with formulas: second gradients are those of differences, or an error names what is missing."""
