@@ -27,6 +27,12 @@ LAYOUTS: Final = {
     "torchgen": (".", "torchgen", "torchgen/packaged/ATen"),
     "packaged": ("packaged", "packaged", "packaged/ATen"),
     "as in a tree": ("packaged/ATen", "aten/src/ATen", "aten/src/ATen"),
+    "ATen alone in packaged": ("packaged/ATen", "torchgen/packaged/ATen", "torchgen/packaged/ATen"),
+    "another name": ("packaged/ATen", "inputs of mine", "inputs of mine"),
+    "the working folder": ("packaged/ATen", ".", "."),
+    "a slash": ("packaged/ATen", "ATen", "ATen/"),
+    "around": ("packaged/ATen", "a/ATen", "a/../a/ATen"),
+    "beside autograd": ("packaged", "tools", "tools/ATen"),
 }
 
 
@@ -34,7 +40,7 @@ def lay_out(name: str, reference_inputs: Path, folder: Path) -> str:
     """Make a layout in a folder; gives the path of ATen."""
     source, target, aten = LAYOUTS[name]
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(reference_inputs.parents[1] / source, folder / target, ignore=ignored)
+    shutil.copytree(reference_inputs.parents[1] / source, folder / target, ignore=ignored, dirs_exist_ok=True)
     return aten
 
 
@@ -57,7 +63,9 @@ def test_programs_run_on_copies(
     assert gen.main([*words, "--strict"]) == 1
     assert capsys.readouterr().err.count("error[W0508]") == 1
     assert gen.main([*words, "--inputs-only"]) == 1
-    assert "W0508" not in capsys.readouterr().err
+    complaint = capsys.readouterr().err
+    assert "W0508" not in complaint
+    assert "= help: " in complaint
 
 
 @pytest.mark.thorough

@@ -181,7 +181,12 @@ class FolderStore:
         """The decoded file with this name."""
         path = self.display_path(name)
         if not os.path.lexists(path):
-            raise Fault.at(INPUT_MISSING, f"the release has no `{name}`: there is no `{path}`")
+            raise Fault.at(
+                INPUT_MISSING,
+                f"the release has no `{name}`: there is no `{path}`",
+                help="complete the folder, or leave out `--inputs-only`, `--hermetic` and `--release`: a copy of a "
+                "folder then gets it from the installed PyTorch",
+            )
         return SourceFile.read(path)
 
     def read_bytes(self, name: str) -> bytes:
