@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from tests.schema.test_written_schemas import accepted_defaults
 
 #: What is reported of types, not of defaults: types without a form in C++, and generators without the tag of random
 #: numbers.
-_OF_TYPES = {"W1128", "E0347"}
+_OF_TYPES = {"W1128", "W1129", "E0347"}
 
 
 def _library(arguments: list[str], abi: str = "native") -> str:
@@ -32,6 +33,24 @@ def test_no_default_of_the_dispatcher_is_refused() -> None:
     _, sink = loaded(_library(arguments))
     assert {diagnostic.code for diagnostic in sink} <= _OF_TYPES
     assert len(arguments) > 1000
+
+
+def test_defaults_that_a_type_cannot_hold(torch: ModuleType) -> None:
+    """A warning names each default of which PyTorch's parser makes a value of another type, and no other."""
+    held = {"int": int, "SymInt": int, "bool": bool, "float": float, "Tensor": torch.Tensor}
+    count = 0
+    for type, values in held.items():
+        for text in ("0", "-3", "1.5", "2.", "1e3", "True", "False", "None"):
+            for argument in (f"{type} n={text}", f"{type}? n={text}"):
+                try:
+                    value = torch._C.parse_schema(f"f({argument}) -> ()").arguments[0].default_value
+                except RuntimeError:
+                    continue
+                fits = value.__class__ is values or (value is None and "?" in argument)
+                _, sink = loaded(_library([argument]))
+                assert ("W1129" in {diagnostic.code for diagnostic in sink}) != fits, argument
+                count += not fits
+    assert count > 20
 
 
 @pytest.mark.thorough

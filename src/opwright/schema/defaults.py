@@ -100,6 +100,34 @@ def check_default_text(text: str, start: int) -> None:
         raise SchemaFault(codes.BAD_DEFAULT, message, at, at + 1, help=help)
 
 
+#: The texts of values that types can hold, besides None.
+_HELD: Final = {
+    "int": re.compile(r"[-+]?\d+"),
+    "SymInt": re.compile(r"[-+]?\d+"),
+    "bool": re.compile("True|False"),
+    "Tensor": re.compile(r"(?!)"),
+    "float": re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?", re.IGNORECASE),
+}
+
+
+def holds_default(type: Type, text: str) -> bool:
+    """Whether a type holds a default that the dispatcher takes for it: a tensor or number is never None.
+
+    >>> from opwright.schema import parse_type
+    >>> [holds_default(parse_type("int"), text) for text in ("1", "1.5", "True", "None")]
+    [True, False, False, False]
+    """
+    if isinstance(type, OptionalType):
+        # The dispatcher makes a number with a fraction of an integer only where the type is no optional.
+        is_integer = type.elem.text == "float" and text.lstrip("+-").isdigit()
+        return text == "None" or (holds_default(type.elem, text) and not is_integer)
+    if text == "None":
+        return type.innermost.text not in _HELD
+    held = _HELD.get(type.innermost.text)
+    items = text[1:-1].split(",") if text[:1] in ("[", "{") else [text]
+    return held is None or all(held.fullmatch(item.strip()) for item in items if item.strip())
+
+
 def check_default(type: Type, text: str, start: int) -> None:
     """Raises SchemaFault if the default `text`, which starts at `start`, is not a value of `type`."""
     check_default_text(text, start)

@@ -93,6 +93,14 @@ def files(tmp_path: Path) -> _Files:
     return _Files(tmp_path)
 
 
+def test_hover_shows_the_kernel_and_not_its_caller(files: _Files) -> None:
+    """Of a kernel with the name of its operator, the signature is that of the kernel, without defaults."""
+    text = "namespace: acme\noperators:\n- func: f(Tensor x, float scale=1.0) -> Tensor\n  dispatch: {CPU: f}\n"
+    files.file = files.open(text)
+    shown = files.hover("CPU: f}", "f}")
+    assert "at::Tensor acme::native::f(const at::Tensor & x, double scale)" in shown
+
+
 def test_hover_shows_what_kernels_serve(files: _Files) -> None:
     """A kernel of a list has its condition, its C++ signature, and the kernels beside it in their order."""
     shown = files.hover("kernel: fast", "fast")

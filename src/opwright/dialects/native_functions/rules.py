@@ -23,6 +23,7 @@ from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.base_types import LEARNED_TYPES, row_help
+from opwright.schema.defaults import holds_default
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
@@ -211,6 +212,7 @@ def check_entry(
     check_types(builder, schema)
     if builder.context.library is not PYTORCH:
         _check_tags(builder, schema)
+        _check_held_defaults(builder, schema)
     if schema.arguments.out:
         _check_out(builder)
     elif schema.name.overload.endswith("out"):
@@ -255,6 +257,18 @@ def _check_tags(builder: EntryBuilder, schema: FunctionSchema) -> None:
         if fits is not None and not fits(schema):
             message = f"`{schema.name}` cannot have the tag `{tag}`: such an operator {meaning}"
             builder.fault(codes.TAG_MISFIT, message, item_span(builder.node, "tags", tag), help="remove the tag")
+
+
+def _check_held_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
+    """Warns of defaults that the dispatcher takes, and that kernels in C++ cannot receive."""
+    for argument in schema.arguments.all:
+        if argument.default is not None and not holds_default(argument.type, argument.default):
+            message = f"`{argument.type.text}` cannot hold `{argument.default}`, the default of `{argument.name}`"
+            help = f"write `{argument.type.text}?`" if argument.default == "None" else ""
+            if argument.type.text == "float?" and argument.default.lstrip("+-").isdigit():
+                help = f"write `{argument.default}.0`"
+            at = argument_span(builder.node, argument.text)
+            builder.context.sink.warning(codes.MISFIT_DEFAULT, message, at, help=help)
 
 
 def _check_out(builder: EntryBuilder) -> None:

@@ -72,6 +72,15 @@ def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]
     yield SignatureRecord("dispatcher, with keys", text)
 
 
+def kernel_definition(function: NativeFunction, name: str) -> str:
+    """How the author writes a kernel, by its name without namespaces; empty for a kernel that is no plain function."""
+    for qualified, (kernel, _) in _by_name(function).items():
+        if qualified.rpartition("::")[2] == name.rpartition("::")[2]:
+            signature = native.symint_signature(function) if kernel.symint else native.signature(function)
+            return signature.definition(qualified)
+    return ""
+
+
 def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     """Kernels that are plain functions, those with the same name once."""
     del job

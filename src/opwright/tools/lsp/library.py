@@ -29,6 +29,7 @@ from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import Explained, ExplainRequest, load_part
+from opwright.tools.explain.signatures import kernel_definition
 from opwright.tools.explain.text import PLAIN, dispatch_lines, implementation_lines, requirement_lines
 from opwright.tools.lsp.cursor import Cursor
 from opwright.tools.lsp.operators import plain_name
@@ -157,8 +158,12 @@ def kernel_text(project: Project, file: SourceFile, inputs: Inputs, kernel: Name
     function, job = loaded
     explanation = explain(function, Explained(job, ()), ("dispatch", "signatures"))
     pattern = re.compile(rf"(?<!\w){re.escape(kernel.name)}\(")
-    shown = (record.text for record in explanation.signatures or () if pattern.search(record.text))
-    texts += [f"```cpp\n{text}\n```" for text in list(shown)[:1] if not kernel.is_python]
+    # The function for callers may have the same name.
+    records = [record for record in explanation.signatures or () if pattern.search(record.text)]
+    kernels_first = sorted(records, key=lambda record: record.convention.startswith(("C++", "dispatcher")))
+    for record in kernels_first[:1] if not kernel.is_python else ():
+        written = kernel_definition(function, kernel.name) if record.convention == "native" else ""
+        texts.append(f"```cpp\n{written or record.text}\n```")
     keys = [key.strip() for key in kernel.keys.split(",")]
     beside = [record for record in explanation.implementations if record.key in keys]
     lines = "\n".join(implementation_lines(beside, PLAIN))
