@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the program; the status is 1 if a way to call differs from Python's arithmetic."""
     parser = argparse.ArgumentParser(prog="python -m tests.conditions", description=__doc__)
     parser.add_argument("--count", type=int, default=100_000, help="calls, each of one condition")
-    parser.add_argument("--operators", type=int, default=400, help="conditions in each compiled file")
+    parser.add_argument("--operators", type=int, default=120, help="conditions in each compiled file")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     program = compiler_program()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import logging
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ __all__ = ["Comparison", "Way", "compare", "ways"]
 #: The most elements of a result that PyTorch is asked for.
 _MOST: Final = 2**40
 #: The share of calls that are made with symbols too.
-_SYMBOLS: Final = 0.1
+_SYMBOLS: Final = 0.04
 #: What an error says behind the subject and before values, which traces show as symbols.
 _REASON: Final = re.compile(r"( has to hold| cannot be computed|dimension 0 of the result has size)")
 
@@ -94,10 +95,11 @@ def expected(operator: DrawnOperator, given: Mapping[str, Value]) -> str:
 
 def outcome(way: Way, operator: DrawnOperator, given: Mapping[str, Value]) -> str:
     """What a call does in one way: nothing, or its error without the name of the operator."""
-    mode = way.mode() if way.mode else None
-    values = [_made(way, value, mode) for value in given.values()]
+    mode = way.mode() if way.mode else nullcontext()
+    symbols = mode if way.is_symbolic else None
     try:
-        with mode or nullcontext():
+        with mode:
+            values = [_made(way, value, symbols) for value in given.values()]
             getattr(way.operators, operator.name).default(*values)
     except Exception as error:
         text = str(error).partition("\n")[0]
@@ -106,17 +108,19 @@ def outcome(way: Way, operator: DrawnOperator, given: Mapping[str, Value]) -> st
     return ""
 
 
-def _made(way: Way, value: Value, mode: Value) -> Value:
+def _made(way: Way, value: Value, symbols: Value) -> Value:
     if isinstance(value, Shape):
-        return way.tensor(value) if mode is None else _traced(way, value, mode)
-    return [_made(way, item, mode) for item in value] if isinstance(value, list) else value
+        return way.tensor(value) if symbols is None else _with_symbols(way.tensor, value, symbols)
+    return [_made(way, item, symbols) for item in value] if isinstance(value, list) else value
 
 
-def _traced(way: Way, shape: Shape, mode: Value) -> Value:
+def _with_symbols(tensor: Callable[[Shape], Value], shape: Shape, mode: Value) -> Value:
     from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+    from torch.utils._python_dispatch import _disable_current_modes
 
-    context = StatelessSymbolicContext([DimDynamic.DYNAMIC] * len(shape)) if way.is_symbolic else None
-    return mode.from_tensor(way.tensor(shape), symbolic_context=context, static_shapes=not way.is_symbolic)
+    with _disable_current_modes():
+        real = tensor(shape)
+    return mode.from_tensor(real, symbolic_context=StatelessSymbolicContext([DimDynamic.DYNAMIC] * len(shape)))
 
 
 def _is_as_expected(way: Way, text: str, wanted: str) -> bool:
@@ -128,6 +132,15 @@ def _is_as_expected(way: Way, text: str, wanted: str) -> bool:
 
 def compare(operators: Sequence[DrawnOperator], ways: Sequence[Way], count: int, seed: int) -> Comparison:
     """Calls the operators `count` times in all, each call in every way; with symbols, which are slow, some of them."""
+    # PyTorch logs each call that a trace refuses, with its stack.
+    logging.disable(logging.CRITICAL)
+    try:
+        return _compared(operators, ways, count, seed)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _compared(operators: Sequence[DrawnOperator], ways: Sequence[Way], count: int, seed: int) -> Comparison:
     chance, differences = random.Random(seed), []
     refused = failed = 0
     for number in range(count):

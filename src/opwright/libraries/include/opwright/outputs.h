@@ -659,12 +659,18 @@ struct Shapes {
     }
   }
 
+  static bool is_nan(const c10::SymFloat& number) {
+    return !number.is_symbolic() && number.as_float_unchecked() != number.as_float_unchecked();
+  }
+
   template <class Left, class Right, class Compare>
   static bool compared_numbers(
       const Left& left, const Right& right, const char* where, Compare compare, bool (*holds)(int order)) {
     if (is_symbol(left) || is_symbol(right)) {
       const c10::SymFloat first = symbol_of(left, where);
-      return compare(first, symbol_of(right, where));
+      const c10::SymFloat second = symbol_of(right, where);
+      // PyTorch does not compare symbols with NaN.
+      return is_nan(first) || is_nan(second) ? holds(2) : compare(first, second);
     }
     return holds(compared(known_number(left), known_number(right), where));
   }
