@@ -65,7 +65,7 @@ def recording_operator(function: NativeFunction) -> str:
     The Python package of a library defines it.
     """
     is_own = function.has_composite_implicit or any(key.name.startswith("Autograd") for key in function.kernels)
-    if function.library_fields.reference is None or is_own:
+    if function.library_fields.reference is None or is_own or function.arguments.writes:
         return ""
     overload = f".{function.name.overload}" if function.name.overload else ""
     return f"_{function.name.name}_reference{overload}"

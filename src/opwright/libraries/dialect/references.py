@@ -26,7 +26,7 @@ REFERENCE_FIELDS: Final = (
         "tolerances",
         "mapping",
         {"type": "object", "additionalProperties": {"anyOf": [TEXT, {"type": "number"}]}},
-        "How far results of kernels may be from those of the function in generated tests, for some dtypes.",
+        "How far results of kernels may be off besides in generated tests, for each unit, for some dtypes.",
     ),
     Field(
         "fallback",
@@ -105,11 +105,13 @@ def _number(node: Node) -> float | None:
 
 def _misfit(schema: FunctionSchema, entry: Mapping) -> str:
     """Why an operator cannot have a reference; empty if it can."""
-    if schema.kind is not SchemaKind.functional or schema.arguments.writes:
-        return "it writes to an argument"
-    if any(result.annotation is not None for result in schema.returns):
+    if schema.kind is SchemaKind.out:
+        return "it writes its results into arguments, and the overload without them can have one"
+    if any(result.annotation is not None and not result.annotation.is_write for result in schema.returns):
         return "a result is a view of an argument"
-    if not schema.returns or not all(result.type.text in ("Tensor", "Tensor[]") for result in schema.returns):
+    if not schema.returns and not schema.arguments.writes:
+        return "it returns nothing and writes to no argument"
+    if not all(result.type.text in ("Tensor", "Tensor[]") for result in schema.returns):
         return "it returns something else than tensors"
     if not any(argument.type.is_tensor_like for argument in schema.arguments.all):
         return "it takes no tensor"

@@ -45,9 +45,16 @@ _VALUE: Final = "\0"
 
 
 def drawn_samples(function: NativeFunction) -> tuple[str, ...]:
-    """Samples of an operator; none if its entry does not say enough."""
+    """Samples of an operator; none if its entry does not say enough.
+
+    An entry does not say which integers a tensor may have, such as those of an index. So an operator that takes one has
+    the samples of its author alone, if there are any.
+    """
     requirements = function.requirements
     if requirements is None or not requirements.dims:
+        return ()
+    dtypes = AllowedDtypes(requirements)
+    if function.library_fields.samples and any(dtypes.are_integers(name) for name, _ in requirements.dims):
         return ()
     samples = [_sample(function, requirements, *choice) for choice in _CHOICES]
     return tuple(dict.fromkeys([sample for sample in samples if sample is not None]))
@@ -85,7 +92,7 @@ def _sample(
             return None
         if prod(own) > _MOST_ELEMENTS:
             return None
-        tensor = _tensor(own, dtypes.of(name))
+        tensor = _tensor(own, dtypes.of(name), names)
         values[name] = (own, own) if name in lists else own
         texts[name] = f"[{tensor}, {tensor}]" if name in lists else tensor
     if any(_is_broken(requirement, values) for requirement in requirements.checks):
@@ -154,6 +161,11 @@ class AllowedDtypes:
         codes = self.of(name)
         return codes is None or not set(DTYPE_CLASSES["floating"]).isdisjoint(codes)
 
+    def are_integers(self, name: str) -> bool:
+        """Whether a tensor has integers, and may have no other numbers."""
+        codes = self.of(name)
+        return codes is not None and set(codes).issubset(DTYPE_CLASSES["integral"])
+
 
 def _dtypes_read(condition: OutputExpression) -> Iterator[str]:
     """The tensors whose dtype a condition is about."""
@@ -164,13 +176,14 @@ def _dtypes_read(condition: OutputExpression) -> Iterator[str]:
             yield first.text
 
 
-def _tensor(sizes: tuple[int, ...], codes: tuple[int, ...] | None) -> str:
-    """Text of a tensor of some sizes, with one of the dtypes that it may have."""
+def _tensor(sizes: tuple[int, ...], codes: tuple[int, ...] | None, named: Mapping[str, int | tuple[int, ...]]) -> str:
+    """Text of a tensor of some sizes, with one of its dtypes. Integers are places in every named dimension."""
     shape = repr(tuple(sizes))
     names = [TORCH_DTYPES[dtype] for dtype in dtype_names(codes or (6,)) if dtype in TORCH_DTYPES]
     dtype = "float32" if "float32" in names else names[0] if names else "float32"
     if dtype.startswith(("int", "uint")):
-        return f"torch.randint(0, 3, {shape}, dtype=torch.{dtype})"
+        counts = [size for size in named.values() if isinstance(size, int) and size > 0]
+        return f"torch.randint(0, {min(3, 3, *counts)}, {shape}, dtype=torch.{dtype})"
     if dtype == "bool":
         return f"torch.rand({shape}) < 0.5"
     return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"

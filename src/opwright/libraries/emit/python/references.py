@@ -14,6 +14,7 @@ from opwright.libraries.emit.python.fakes import check_function, fake_function, 
 from opwright.libraries.emit.python.gradients import RECORDING
 from opwright.libraries.emit.python.output_text import HELPERS, KIND
 from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
+from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import string_literal
@@ -30,7 +31,8 @@ def functions_with_references(library: OperatorLibrary) -> tuple[NativeFunction,
 def is_served(function: NativeFunction) -> bool:
     """Whether the reference computes on devices without a kernel."""
     reference = function.library_fields.reference
-    return reference is not None and reference.is_fallback and not function.has_composite_kernel
+    is_functional = not function.arguments.writes
+    return reference is not None and reference.is_fallback and is_functional and not function.has_composite_kernel
 
 
 _OPENING: Final = '''\
@@ -59,9 +61,17 @@ _below_autograd = _C._AutoDispatchBelowADInplaceOrView
 _references = {}
 
 
-def decompositions():
-    """The functions that compute the same as operators, by operator: a table for `run_decompositions` and Inductor."""
+def references():
+    """The functions that compute the same as operators, by operator.
+
+    For one that writes to arguments, the function gives its results, without these arguments, and their new values.
+    """
     return dict(_references)
+
+
+def decompositions():
+    """Those of operators that write to no argument: a table for `run_decompositions` and Inductor."""
+    return {operator: function for operator, function in _references.items() if not operator._schema.is_mutable}
 
 
 def _add(operator, path):
@@ -203,7 +213,8 @@ def _texts(function: NativeFunction) -> list[str]:
     texts = [f"_add({operator}, {string_literal(reference.path)})\n"]
     if is_served(function):
         name = f"_{function.name.unambiguous}_declared"
-        declared = fake_function(function, name) if has_fake(function) else check_function(function, name)
+        has_sizes = has_fake(function) and not depends_on_values(function.library_fields.outputs)
+        declared = fake_function(function, name) if has_sizes else check_function(function, name)
         texts.append(f"{declared}\n\n_serve({operator}{f', {name}' if declared else ''})\n".lstrip())
     if recording := recording_operator(function):
         texts.append(f"_differentiate({operator}, {string_literal(recording)})\n")
