@@ -1,4 +1,4 @@
-"""Proofs of claims that no room's tests are about."""
+"""Bytes depend on the inputs alone, and no file of a tree runs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""What pages and messages claim, and what proves it."""
