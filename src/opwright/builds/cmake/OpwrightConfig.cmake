@@ -104,11 +104,11 @@ function(_opwright_check_sources destination)
       set(source "${CMAKE_CURRENT_SOURCE_DIR}/${top}${destination}/${name}")
       if(EXISTS "${source}" AND NOT IS_DIRECTORY "${source}")
         file(READ "${source}" head LIMIT 4096)
-        if(head AND NOT head MATCHES "[Gg]enerated (by|from)")
+        if(head AND NOT head MATCHES "[Gg]enerated (file )?(by|from)")
           message(NOTICE "opwright_add_operator_library: ${source} does not say that it is generated, and a generated "
             "module of this name would replace it: rename it, or name another package, such as "
             "DESTINATION ${destination}/_generated")
-          message(FATAL_ERROR "opwright_add_operator_library: a generated module would replace ${source}")
+          message(FATAL_ERROR "opwright_add_operator_library: a generated module would replace ${source} (E1212)")
         endif()
       endif()
     endforeach()
