@@ -66,3 +66,15 @@ def test_cpp_takes_the_defaults(program: str, generate_library: GenerateLibrary,
     source = tmp_path / "includes.cpp"
     source.write_text("#include <defaults/ops.h>\n", encoding="utf-8")
     Compiler(program, tmp_path, [out / "include", INCLUDE]).check_syntax(source)
+
+
+@pytest.mark.parametrize(
+    ("argument", "meant"),
+    [("bool n=true", "True"), ("str n=mean", '"mean"'), ("int[] n=(1, 2)", "[1, 2]"), ("Tensor? n=null", "None")],
+)
+def test_defaults_of_other_languages(argument: str, meant: str) -> None:
+    """The error says what a schema has in place of a default as Python, YAML or C++ write it."""
+    _, sink = loaded(_library([argument]))
+    assert [(diagnostic.code, str(diagnostic.help)) for diagnostic in sink] == [("E0205", f"write `{meant}`")]
+    _, sink = loaded(_library([f"{argument.partition('=')[0]}={meant}"]))
+    assert "E0205" not in {diagnostic.code for diagnostic in sink}

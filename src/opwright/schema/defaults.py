@@ -303,8 +303,19 @@ def dispatcher_default(type: Type, text: str, start: int) -> str:
         message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
         is_list = isinstance(type, ListType) and _item_kind(type) not in _ITEMS
         help = "the dispatcher knows defaults of lists of numbers and booleans alone" if is_list and text else ""
+        meant = _respelt(type, text)
+        help = f"write `{meant}`" if meant and _default(type, meant) is not None else help
         raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text), help=help)
     return default
+
+
+def _respelt(type: Type, text: str) -> str:
+    """What a default of another language is in a schema: `true`, a text without quotes, a list in parentheses."""
+    if text.lower() in ("true", "false", "none", "null"):
+        return "None" if text.lower() in ("none", "null") else text.capitalize()
+    if type.innermost.text == "str" and text.isidentifier():
+        return f'"{text}"'
+    return f"[{text[1:-1]}]" if text[:1] == "(" and text[-1:] == ")" else ""
 
 
 def _check_misread(type: Type, text: str, start: int) -> None:
