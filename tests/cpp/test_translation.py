@@ -100,9 +100,15 @@ def problems() -> Iterator[Problem]:
         for count in range(len(others) + 1):
             for scope in combinations(others, count):
                 yield Problem(scope, (WantedBinding(value.role, value.type),))
+    without_format = tuple([value for value in VALUES_WITH_ROLES[4:] if value.role != "memory_format"])
     wanted_values = [WantedBinding(value.role, value.type) for value in VALUES_WITH_ROLES]
     for wants in combinations(wanted_values, 2):
         yield Problem(VALUES_WITH_ROLES[4:], wants)
+        yield Problem(without_format, wants)
+    # A function that takes the options by reference needs no check of the memory format.
+    by_reference = WantedBinding("options", c_types.const_ref(c_types.TENSOR_OPTIONS))
+    for want in wanted_values:
+        yield Problem(without_format, (by_reference, want))
     for method in (False, True):
         for reference in (c_types.const_ref, c_types.mut_ref):
             yield Problem((), (WantedBinding("self", reference(c_types.TENSOR)),), method)

@@ -194,3 +194,13 @@ def test_views_are_recorded_by_lambdas_before_2_9(tmp_path: Path) -> None:
     assert head in older
     assert head not in newer
     assert ("window_ViewMeta" in older, "window_ViewMeta" in newer) == (False, True)
+
+
+def test_views_start_a_history_of_their_own(tmp_path: Path) -> None:
+    """A view returns what aliases its argument, which it does not write to: the history of that stays as it is."""
+    derivatives = "- name: window(Tensor(a) self, SymInt start) -> Tensor(a)\n  self: grad * start\n"
+    operators = VIEW.replace("namespace: acme\n", "namespace: acme\nderivatives: derivatives.yaml\n")
+    source = generated(tmp_path, operators, derivatives)
+    kernel = block(source, "at::Tensor window_kernel(")
+    assert "set_history(flatten_tensor_args( result ), grad_fn);\n" in kernel
+    assert "rebase_history" not in kernel

@@ -60,6 +60,12 @@ def test_normal_forms(text: str, normal: str, kind: str, is_regular: bool) -> No
     assert difference(text) == ""
 
 
+def test_scratch_arguments_keep_no_rules() -> None:
+    """Scratch memory beside an out argument is for PyTorch's files alone, whose rules a library's schema then lacks."""
+    schema = read_written_schema("f.out(Tensor x, *, Tensor(a!) out, Tensor(b!) _scratch_x) -> Tensor(a!)")
+    assert (schema.kind.name, schema.is_regular) == ("mutable", False)
+
+
 def test_plain_texts_are_in_normal_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is taken as it is, because its spelling is plain, is the same as the normal form of its parts."""
     own = [str(function.schema) for function in opwright.load()]

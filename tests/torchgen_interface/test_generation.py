@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torchgen import model as reference_model
+from torchgen import native_function_generation as reference_generation
 
+from opwright.torchgen import model, native_function_generation
 from tests.torchgen_interface.conftest import Side
 from tests.torchgen_interface.equality import difference, outcome, trimmed
 from tests.torchgen_interface.test_conventions import compare
@@ -192,3 +195,13 @@ def test_classes_of_views_are_offered_to_python(
     text = (tmp_path / own.package / expected.name).read_text()
     assert ("transpose_int_ViewMeta" in text) == (roots is None)
     assert text == expected.read_text()
+
+
+@pytest.mark.parametrize("annotations", ["ab", "ba", "ac", "cd", "bc", "abd", "adb", "ca"])
+def test_letters_of_out_arguments(annotations: str) -> None:
+    """Letters of out arguments are the reference's, which skips those in use in alphabetical order alone."""
+    arguments = ", ".join([f"Tensor({letter}) x{place}" for place, letter in enumerate(annotations)])
+    text = f"f({arguments}) -> (Tensor, Tensor, Tensor)"
+    wanted = reference_generation.functional_to_out_signature(reference_model.FunctionSchema.parse(text))
+    own = native_function_generation.functional_to_out_signature(model.FunctionSchema.parse(text))
+    assert str(own) == str(wanted)

@@ -42,6 +42,7 @@ _OPTIONAL_LONG: Final = c_types.optional(c_types.LONG)
 _OPTIONAL_SYMINT: Final = c_types.optional(c_types.SYMINT)
 _LONG_ARRAY: Final = c_types.array_ref(c_types.LONG)
 _OPTIONS: Final = ("options", c_types.TENSOR_OPTIONS)
+_OPTIONS_BY_REFERENCE: Final = ("options", c_types.const_ref(c_types.TENSOR_OPTIONS))
 _OUT: Final = ("out", _CONST_TENSOR)
 
 #: Type of a value -> another type that the value is available as, and its expression. `{0}` is the value.
@@ -167,7 +168,7 @@ def _translate(
     conversions: tuple[TypeConversion, ...] = (),
 ) -> tuple[str, ...]:
     values = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
-    takes_options = any((value.role, value.type) == _OPTIONS for value in values)
+    takes_options = any((value.role, value.type) == _OPTIONS_BY_REFERENCE for value in values)
     solver = _Solver(_available_expressions(given, method), takes_options, copies, conversions)
     return tuple([solver.expression(value.role, value.type) for value in values])
 
