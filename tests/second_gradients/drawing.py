@@ -54,10 +54,10 @@ class DrawnOperator:
             if self.values and chance.random() < 0.8:
                 # The derivative of a product reads its factors.
                 value = Expression("multiply", (variable(chance.choice(list(self.values))), value))
-            if chance.random() < 0.2:
-                value = Expression("exp", (value,))
-            if of_tensors(value):
-                return value
+            if not of_tensors(value):
+                continue
+            # The derivative of this function reads its own value.
+            return Expression("tanh", (value,)) if chance.random() < 0.2 else value
 
     def _draw_gradients(self) -> None:
         """Which results are returned, which have gradients, and how formulas call these."""

@@ -47,6 +47,10 @@ def _multiplied(left: Expression, right: Expression) -> Expression:
     return Expression("multiply", (left, right))
 
 
+def _one_minus_square(value: Expression) -> Expression:
+    return _added(_ONE, _multiplied(_number(-1), _multiplied(value, value)))
+
+
 _ZERO: Final = _number(0)
 _ONE: Final = _number(1)
 
@@ -56,7 +60,7 @@ _SHARES: Final[Mapping[str, Callable[..., tuple[Expression, ...]]]] = {
     "multiply": lambda left, right: (right, left),
     "sin": lambda part: (Expression("cos", (part,)),),
     "cos": lambda part: (_multiplied(_number(-1), Expression("sin", (part,))),),
-    "exp": lambda part: (Expression("exp", (part,)),),
+    "tanh": lambda part: (_one_minus_square(Expression("tanh", (part,))),),
 }
 _SIGNS: Final = {"add": " + ", "multiply": " * "}
 
@@ -110,6 +114,6 @@ def drawn(chance: random.Random, names: list[str], depth: int) -> Expression:
         return variable(chance.choice(names)) if chance.random() < 0.8 else _number(chance.choice((0.5, 2.0, -1.5)))
     if chance.random() < 0.3:
         part = drawn(chance, names, depth - 1)
-        return Expression(chance.choice(("sin", "cos", "exp")), (part,)) if of_tensors(part) else part
+        return Expression(chance.choice(("sin", "cos", "tanh")), (part,)) if of_tensors(part) else part
     kind = chance.choice(("add", "multiply", "multiply"))
     return Expression(kind, (drawn(chance, names, depth - 1), drawn(chance, names, depth - 1)))
