@@ -126,6 +126,10 @@ LINKED = (
     ["port", "csrc/below", "--force"],
     ["port", "csrc/below/kernel.cpp", "--force"],
     ["dump", "--library", "acme.yaml", "--out", "link/dump.json", "--force"],
+    ["diff", "acme.yaml", "acme.yaml", "--out", "link/o.yaml"],
+    ["diff", "acme.yaml", "acme.yaml", "--out", "linked.yaml"],
+    ["coverage", "--backend", "npu.yaml", "--out", "link/o.yaml"],
+    ["generate", "--library", "acme.yaml", "--out", "g", "--describe", "json", "--describe-to", "link/o.yaml"],
 )
 
 
@@ -137,6 +141,8 @@ def test_no_command_writes_through_a_linked_folder(folder: Path, tmp_path: Path,
     (victim / "kernel.cpp").write_text(KERNEL + SOURCE)
     (victim / "o.yaml").write_text("important")
     Path("link").symlink_to(victim)
+    Path("linked.yaml").symlink_to(victim / "o.yaml")
+    Path("npu.yaml").write_text("backend: PrivateUse1\ncpp_namespace: npu\nsupported: [add.Tensor]\n")
     Path("csrc").mkdir()
     Path("csrc/a.cpp").write_text(KERNEL)
     Path("csrc/below").symlink_to(victim)

@@ -11,6 +11,7 @@ import opwright
 from opwright.builds.actions.collected import PartFiles, collect_parts, path_below, torch_root
 from opwright.builds.actions.description import Action, Description, Word, WordPlace, folders_of, outputs_digest
 from opwright.builds.actions.formats import bazel_text, buck_text, json_text, meson_files, ninja_text
+from opwright.files.links import check_links
 from opwright.files.writer import Writer
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard, Request
@@ -121,6 +122,8 @@ def describe(
     if target is None:
         print_document("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
     else:
+        for path in named:
+            check_links(path)
         with Writer() as writer:
             for path, text in named.items():
                 writer.write(os.path.abspath(path), text.encode())

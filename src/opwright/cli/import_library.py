@@ -155,10 +155,15 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
                 tell(f"moved: {path}: `{kernel.name}` out of its anonymous namespace, as `{kernel.proposed}`")
             for path in edited.empty:
                 tell(f"empty: {os.path.normpath(path)}: no code is left; delete the file")
+        twice = len(checked.edited.stays) if arguments.edit else 0
+        if twice:
+            tell(
+                f"{twice} statements stay in the sources that register what the file registers too: delete them by hand"
+            )
         count = len(comparison.unexplained)
         classes = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
         tell(f"{comparison.equal} operators are registered alike, {classes}; compared are {comparison.compared}")
-        return console.FAULTS if count else console.SUCCESS
+        return console.FAULTS if count or twice else console.SUCCESS
     return console.SUCCESS
 
 
@@ -182,7 +187,9 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
 
 
 def _report(out: str, written: Written) -> None:
-    """Print what stays, what can be deleted, and how many operators the file has."""
+    """Print what was left out and what stays, what can be deleted, and how many operators the file has."""
+    for path, reason in written.left_out:
+        tell(f"left out: {os.path.normpath(path)}: {reason}")
     for place, reason in written.left:
         tell(f"stays: {place}: {reason}")
     for path, ranges in written.deletable.items():

@@ -30,7 +30,11 @@ def settle_streams() -> None:
 
 
 def print_or_write(text: str, path: str | None) -> None:
-    """Print a report at once, or write it to the file that is asked for."""
+    """Print a report at once, or write it to the file that is asked for.
+
+    Raises Fault if a link leads from the path to a file elsewhere (E0608), and for errors of the system (E0605 to
+    E0608).
+    """
     if path is None:
         print_rendered(text)
         sys.stdout.flush()

@@ -15,7 +15,9 @@ import stat
 from collections.abc import Mapping
 from itertools import count
 from types import TracebackType
+from typing import Final
 
+from opwright.files.links import check_links
 from opwright.files.plain_files import file_status, make_folders
 from opwright.files.staging import Journal, remove_staging, staging_name
 from opwright.source.codes import NO_SPACE, NOT_A_FILE, NOT_PERMITTED, WRITE_FAILED
@@ -202,11 +204,17 @@ def write_file(target: str, data: bytes) -> bool:
         return writer.write(target, data)
 
 
-def write_report(path: str, text: str) -> None:
-    """Write a report whole or not at all, into the file that a link leads to. A pipe or a device gets its text.
+_SYSTEM: Final = ("/dev/", "/proc/")
 
-    Raises Fault (E0605 to E0608) as `Writer` does.
+
+def write_report(path: str, text: str) -> None:
+    """Write a report whole or not at all. A pipe or a device gets its text.
+
+    Raises Fault (E0605 to E0608) as `Writer` does, and for a link to what is outside of its folder (E0608). The links
+    to the streams of a process are the system's, which leads them where its caller says.
     """
+    if not path.startswith(_SYSTEM):
+        check_links(path)
     try:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             with open(path, "w", encoding="utf-8", newline="") as stream:

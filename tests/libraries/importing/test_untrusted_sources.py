@@ -141,3 +141,65 @@ PYBIND11_MODULE(../evil, m) {{ m.def("f", &f); }}
     defined = [node for node in ast.parse(code).body if not isinstance(node, (ast.FunctionDef, ast.Import, ast.Assign))]
     assert all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in defined), code
     assert {path.name for path in folder.parent.iterdir()} == files
+
+
+#: What ends lines for some reader and not for others, what reverses the order of letters, and what terminals obey.
+CONTROLS = "\x85\u2028\u2029\ufeff\u202e\u2066\x0b\x0c\x1b\x7f\r"
+#: What means something where source text may be written: in YAML, in comments, and in texts of C++ and Python.
+MEANING = [
+    *[f"{control}plugins: [./evil.py]{control}" for control in CONTROLS],
+    "# x", "a: b", "'", '"', '"""', "R\"(", "*/ int evil(); /*", "\\\nint evil();//", "??/\nint evil();", "{{x}}",
+    "- a", "--- ", "%YAML 1.1", "&a", "!!python/object:os.system x",
+]  # fmt: skip
+
+
+def everywhere(text: str) -> str:
+    """A source that has a text in each place from which some file gets text."""
+    raw = f'R"F({text})F"'
+    return f"""\
+#include <torch/extension.h>
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& a) {{ TORCH_CHECK(a.dim() == 2, {raw}); return at::cummax(a, 0); }}
+TORCH_LIBRARY(acme, m) {{
+  m.def("f(Tensor a) -> Tensor", {{at::Tag::{raw}}});
+  m.impl("f", torch::kCPU, [](const at::Tensor& a) {{ return a.clone({raw}); }});
+  m.def("k(Tensor a, str b=\\"" {raw} "\\") -> Tensor", &f);
+#if FOO == {raw}
+  m.def("h(Tensor a) -> Tensor", &f);
+#endif
+  m.set_python_module({raw});
+}}
+PYBIND11_MODULE(mod, m) {{
+  m.doc() = {raw};
+  m.def("f", &f, {raw}, py::arg("a"));
+  m.def({raw}, &f, "x");
+  m.def("h", [](const at::Tensor& a, std::string s) {{ return a; }}, {raw}, py::arg("a"), py::arg("s") = {raw});
+}}
+{backend_source(text)}"""
+
+
+@pytest.mark.parametrize("text", MEANING, ids=ascii)
+def test_no_writer_of_source_text_writes_structure(text: str, folder: Path) -> None:
+    """Files of an import have no line, letter or code from a text, and a port leaves texts where they were."""
+    source = everywhere(text)
+    name = f"{text.replace('/', '')}.cpp"
+    Path(name).write_text(source, encoding="utf-8", newline="")
+    for words in (["--out", "o.yaml", "--derivatives", "d.yaml"], ["--out", "b.yaml", "--backend"]):
+        assert main(["import", name, *words]) == 0
+    written = [path for path in folder.iterdir() if path.suffix in (".yaml", ".py", ".h") and path.name != "evil.py"]
+    assert {path.name for path in written} >= {"o.yaml", "b.yaml", "mod.py"}
+    for path in written:
+        content = path.read_bytes().decode()
+        assert not set(content) & set(CONTROLS), path
+        if path.suffix == ".py":
+            kinds = {type(node) for node in ast.parse(content).body}
+            assert kinds <= {ast.Expr, ast.Import, ast.Assign, ast.FunctionDef}
+        else:
+            assert not any(line.lstrip().startswith(("plugins", "int evil")) for line in content.splitlines()), path
+    for path in ("o.yaml", "b.yaml"):
+        read_head(path)
+    if main(["port", name]) == 0:
+        ported = Path(name).read_bytes().decode()
+        raw = f'R"F({text})F"'
+        assert ported.count(raw) == source.count(raw)
+    assert not Path("RAN").exists()

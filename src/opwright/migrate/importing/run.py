@@ -35,17 +35,18 @@ from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, mo
 from opwright.migrate.importing.python_reader import read_python_sources
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.migrate.importing.source_edits import EditedSources, HiddenKernel, edited_sources
+from opwright.migrate.importing.source_paths import source_paths
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.project_file import files_below
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import CppFunction, result_types, schema_type
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
 
+_SUFFIXES: Final = (*CPP_SUFFIXES, ".py")
 _PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
 
 
@@ -69,11 +70,15 @@ class ImportRequest(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a run wrote: how many operators, the lines that can be deleted by file, and the statements that stay."""
+    """What a run wrote: how many operators, the lines that can be deleted by file, and the statements that stay.
+
+    `left_out` are files and folders that were not read, with the reason.
+    """
 
     operators: int
     deletable: Mapping[str, str]
     left: Sequence[tuple[SourcePlace, str]]
+    left_out: Sequence[tuple[str, str]] = ()
 
 
 class ReadOperators(NamedTuple):
@@ -84,6 +89,7 @@ class ReadOperators(NamedTuple):
     are those of pybind11, and `header` is the text of one for functions that none declares. `hidden` are kernels that
     only their own files can name. `drafts` are the derivatives of the operators, whether they are asked for or not,
     `files` the sources, `fallbacks` the kernels for all operators by their keys, and `unread` what was not understood.
+    `left_out` are files and folders that are not those of the project, with the reason.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -101,11 +107,13 @@ class ReadOperators(NamedTuple):
     taken: Sequence[SourcePlace] = ()
     wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]] = ()
     others: Mapping[str, Sequence[int]] = MappingProxyType({})
+    left_out: Sequence[tuple[str, str]] = ()
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
     """The operators of a request. Raises Fault if there are none, or if they cannot be in one file."""
-    files = [SourceFile.read_plain(path) for path in _paths(request.sources)]
+    paths = source_paths(request.sources, _SUFFIXES)
+    files = [SourceFile.read_plain(path) for path in paths.read]
     cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
@@ -203,6 +211,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         taken,
         read.wholes,
         read.others,
+        paths.left_out,
     )
 
 
@@ -246,15 +255,11 @@ def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence
     return imported._replace(operators=tuple(operators), taken=(*imported.taken, *places))
 
 
-def _paths(sources: Iterable[str]) -> Iterator[str]:
-    """The files that sources name, and the C++ and Python sources in folders."""
-    for source in sources:
-        yield from files_below(source, (*CPP_SUFFIXES, ".py")) if os.path.isdir(source) else (source,)
-
-
 def read_backend(sources: Sequence[str], macros: Mapping[str, str], torch: str) -> BackendImport:
     """The backend file for what sources register. Raises Fault if they register nothing for a device."""
-    files = [SourceFile.read_plain(path) for path in _paths(sources) if path.endswith(CPP_SUFFIXES)]
+    files = [
+        SourceFile.read_plain(path) for path in source_paths(sources, CPP_SUFFIXES).read if path.endswith(CPP_SUFFIXES)
+    ]
     return import_backend(files_with_registrations(files), macros, torch)
 
 
@@ -277,7 +282,7 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     contents.update(added)
     write_user_files(contents, force=force)
     whole_lines = _without_lines(read.deletable, [place for place, _ in read.imported.left])
-    return Written(len(read.imported.operators), _ranges(whole_lines), read.imported.left)
+    return Written(len(read.imported.operators), _ranges(whole_lines), read.imported.left, read.left_out)
 
 
 def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
@@ -394,7 +399,7 @@ def _staying(
 
 def _registered_by_hand(request: ImportRequest) -> list[RegistrationStatement]:
     """What the sources of kernels that stay by hand register; their definitions are those of the library file."""
-    files = [SourceFile.read_plain(path) for path in _paths(request.by_hand)]
+    files = [SourceFile.read_plain(path) for path in source_paths(request.by_hand, _SUFFIXES).read]
     cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
     read = [
         *read_cpp_sources(cpp, request.macros).statements,
