@@ -2,8 +2,11 @@
 
   opwright import csrc --out acme.yaml             from C++ and Python sources: files, or folders with them
   opwright import csrc --out acme.yaml --check     compare: what would calls run before and after the move?
+  opwright import acme._C --out acme.yaml --check --port ported/acme.so
+                                                   compare the original and its port, each in a process
   opwright import csrc --out acme.yaml --edit      compare, and delete from the sources what the file takes the place of
-  opwright import --module acme._C --out acme.yaml from a process that imports the module
+  opwright import csrc acme._C --out acme.yaml     from both: a process that imports the module says what exists
+  opwright import build/acme.so --out acme.yaml    from a process alone, which loads the library
   opwright import csrc --out acme.yaml --derivatives derivatives.yaml
                                                    with formulas from the classes of autograd
   opwright import csrc --out _C.yaml --mutates adam=param,exp_avg
@@ -26,12 +29,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from opwright.migrate.importing.run import Written
+    from opwright.migrate.importing.two_processes import ProcessComparison
     from opwright.source.diagnostic import Diagnostics
+
+#: What the first line and the last one say if no library was loaded.
+_NOT_RUN = "nothing was compared with a running library"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="a C++ or Python source, or a folder with sources")
+    parser.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="*",
+        help="a C++ or Python source, a folder with sources, or "
+        "a module or shared library, which a process of its own loads; this runs its code",
+    )
     parser.add_argument("--out", metavar="FILE", required=True, type=not_empty, help="the library or backend file")
     parser.add_argument(
         "--backend",
@@ -89,6 +102,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="with --check, count the kernels that this source registers as well (may be repeated)",
     )
+    parser.add_argument(
+        "--port",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="with --check, the module or library that was built from FILE: load it and the original, each in a "
+        "process of its own, and compare what PyTorch's dispatcher has of both (may be repeated); this runs their code",
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     parser.add_argument(
         "--check",
@@ -113,7 +134,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
     from opwright.files.user_files import finish_killed_runs
-    from opwright.migrate.importing.run import ImportRequest, check_import, edit_sources, write_import
+    from opwright.migrate.importing.process import is_module
+    from opwright.migrate.importing.run import ImportRequest, check_import, check_port, edit_sources, write_import
 
     finish_killed_runs()
     macros = dict(word.partition("=")[::2] for word in arguments.define)
@@ -123,10 +145,11 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
                 say(f"opwright import: error: `--{option.replace('_', '-')}` is for library files, not `--backend`\n")
                 return console.USAGE
         return _import_backend(arguments, macros, sink)
+    loaded = [*arguments.module, *filter(is_module, arguments.sources)]
     mutates = [word.partition("=") for word in arguments.mutates]
     request = ImportRequest(
-        tuple(arguments.sources),
-        tuple(arguments.module),
+        tuple([source for source in arguments.sources if not is_module(source)]),
+        tuple(loaded),
         macros,
         arguments.out,
         arguments.derivatives or "",
@@ -135,8 +158,15 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         {name: [word for word in words.split(",") if word] for name, _, words in mutates},
         tuple(arguments.by_hand),
     )
+    if arguments.port:
+        if not arguments.check or not loaded:
+            say("opwright import: error: `--port` needs `--check`, and the original as a module or library\n")
+            return console.USAGE
+        return _report_port(check_port(request, arguments.port, arguments.torch, sink))
+    if not loaded:
+        tell(f"{_NOT_RUN}: what only runs is not known; name the module or the library that is built from the sources")
     if not arguments.check:
-        _report(arguments.out, write_import(request, force=arguments.force))
+        _report(arguments.out, write_import(request, force=arguments.force), "" if loaded else f"; {_NOT_RUN}")
     if arguments.check or arguments.edit:
         checked = check_import(request, arguments.torch, sink)
         comparison = checked.comparison
@@ -155,14 +185,15 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
                 tell(f"moved: {path}: `{kernel.name}` out of its anonymous namespace, as `{kernel.proposed}`")
             for path in edited.empty:
                 tell(f"empty: {os.path.normpath(path)}: no code is left; delete the file")
-        twice = len(checked.edited.stays) if arguments.edit else 0
+        twice = arguments.edit and bool(checked.edited.stays)
         if twice:
-            tell(
-                f"{twice} statements stay in the sources that register what the file registers too: delete them by hand"
-            )
+            tell("statements stay that register what the file registers too: delete them by hand")
         count = len(comparison.unexplained)
         classes = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
-        tell(f"{comparison.equal} operators are registered alike, {classes}; compared are {comparison.compared}")
+        tell(
+            f"{comparison.equal} operators are registered alike, {classes}; compared are {comparison.compared}"
+            + ("" if loaded else f"; {_NOT_RUN}")
+        )
         return console.FAULTS if count or twice else console.SUCCESS
     return console.SUCCESS
 
@@ -186,13 +217,35 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
     return console.SUCCESS
 
 
-def _report(out: str, written: Written) -> None:
+def _report_port(compared: ProcessComparison) -> int:
+    """Print how a port differs from the original, and give the exit status."""
+    from opwright.cli import console
+    from opwright.migrate.importing.explained import shown_names
+
+    for difference in compared.differences:
+        tell(f"{difference.kind}: `{difference.operator}`: {difference.text}")
+    if compared.unknown:
+        names = shown_names(list(dict.fromkeys(compared.unknown)))
+        why = "kernels of the original may record them, and the port raises in the backward pass"
+        tell(f"not compared: gradients of {names}: {why}; write derivatives if callers need them")
+    tell(compared.summary)
+    return console.FAULTS if compared.unexplained else console.SUCCESS
+
+
+def _report(out: str, written: Written, more: str = "") -> None:
     """Print what was left out and what stays, what can be deleted, and how many operators the file has."""
     for path, reason in written.left_out:
         tell(f"left out: {os.path.normpath(path)}: {reason}")
     for place, reason in written.left:
         tell(f"stays: {place}: {reason}")
+    if written.silent:
+        names = ", ".join([f"`{name}`" for name in written.silent])
+        tell(f"writes nothing: {names}: `torch.compile` leaves out calls; give each argument that it writes `(a!)`")
     for path, ranges in written.deletable.items():
         tell(f"in the file: {os.path.normpath(path)}: {ranges}")
+    if written.told is not None:
+        for line in written.told.lines:
+            tell(line)
+        tell(written.told.summary)
     noun = "operator" if written.operators == 1 else "operators"
-    tell(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`")
+    tell(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`{more}")

@@ -60,6 +60,9 @@ _MEMORY: Final = re.compile(r"(?:mutable_|const_)?data_ptr|(?:packed_)?accessor(
 _CUDA: Final = re.compile(r"\bis_cuda\b|CHECK_CUDA|CUDAGuard|getCurrentCUDAStream|<<<")
 #: What may be a function, with its name before the bracket.
 _CALLED: Final = re.compile(r"\b(\w+)\s*\(")
+_TENSOR: Final = re.compile(r"\b(?:Tensor|Variable|TensorList)\b")
+#: Parts of the names of macros that look at arguments and call nothing with them.
+_CHECKS: Final = re.compile(r"CHECK|ASSERT|ENFORCE|EXPECT|REQUIRE|VALIDATE|UNUSED|CONTIGUOUS|GUARD|LOG")
 #: How many calls are followed.
 _DEPTH: Final = 6
 #: How many tokens are read for all functions together; with more, what is left counts as not read.
@@ -268,11 +271,15 @@ class _Body:
                 open.append(index)
         #: The names that stand for the memory of the parameter, with what they are.
         self._names: dict[str, str] = {}
+        #: Whether the parameter is a constant beside another tensor that is none.
+        self._is_const = False
 
     def use(self, number: int) -> Use:
         """How the parameter with a number is used."""
         type, name = self._function.parameters[number], self._function.names[number]
-        is_tensor = re.search(r"\b(?:Tensor|Variable|TensorList)\b", type) is not None
+        is_tensor = _TENSOR.search(type) is not None
+        others = [other for other in self._function.parameters if _TENSOR.search(other) and "const" not in other]
+        self._is_const = is_tensor and "const" in type and bool(others)
         is_accessor = "ccessor" in type
         if not name or (not is_tensor and not is_accessor and "*" not in type):
             return _UNUSED
@@ -500,7 +507,8 @@ class _Body:
             # An expression of the tensor.
             return
         if self._text(at - 1) in (".", "->"):
-            if plain in ("push_back", "emplace_back") or kind != "tensor":
+            is_unread = not self._is_const and not self._is_tensor(at - 2)
+            if plain in ("push_back", "emplace_back") or kind != "tensor" or is_unread:
                 yield self._found(MAYBE_WRITTEN, start, f"`{plain}`")
             return
         is_own = name.startswith(("at::", "torch::", "c10::", "::at::"))
@@ -517,8 +525,35 @@ class _Body:
         elif is_own and kind == "tensor":
             if not number and (plain.endswith("_out") or (plain.endswith("_") and not plain.startswith("_"))):
                 yield self._found(WRITTEN, start)
-        elif not (kind == "tensor" and (plain.isupper() or name.startswith("std::"))):
+        elif not (kind == "tensor" and (self._only_checks(plain) or name.startswith("std::"))):
             yield self._found(MAYBE_WRITTEN, start, f"`{plain}`")
+
+    def _only_checks(self, name: str) -> bool:
+        """Whether the macro of a name checks its arguments; another one may call what writes them."""
+        return name.isupper() and (self._is_const or _CHECKS.search(name) is not None)
+
+    def _is_tensor(self, index: int) -> bool:
+        """Whether an object before a method, whose last token is here, is a tensor, or made by PyTorch's functions."""
+        while index >= 0:
+            if self._text(index) in (")", "]"):
+                index = next(
+                    (at for at in range(index - 1, -1, -1) if self._around[at] == self._around[index]
+                     and self._text(at) in ("(", "[")), -1
+                ) - 1  # fmt: skip
+            elif self._text(index - 1) in (".", "->", "::"):
+                index -= 2
+            else:
+                break
+        root = self._text(index)
+        if root in ("at", "torch", "c10", "std"):
+            return True
+        parameters = zip(self._function.names, self._function.parameters, strict=False)
+        if any(name == root and _TENSOR.search(type) for name, type in parameters):
+            return True
+        return any(
+            token.text == root and self._text(at - 1) in ("Tensor", "auto", "&", "Variable")
+            for at, token in enumerate(self._tokens)
+        )
 
     def _callee(self, opening: int) -> tuple[str, str, int]:
         """Name before a bracket, the arguments of its template, and where it begins; without those of a launch."""

@@ -350,13 +350,13 @@ def _answer(row: _Row, key: str, side: RegisteredSide) -> Registered:
 class Explanations(NamedTuple):
     """What explains differences, and what differs beside the dispatcher.
 
-    `recording` are the names of kernels that apply a class of autograd themselves, `gradients` the arguments to which
-    the classes of Autograd's kernels give gradients, as far as these were read, and `wrong_types` what is said of
-    kernels with other types than generated code calls them with. The classes of operators that are `raising` only raise
-    in the backward pass.
+    `recording` are the names of kernels that record gradients themselves, with what they do, `gradients` the arguments
+    to which the classes of Autograd's kernels give gradients, as far as these were read, and `wrong_types` what is said
+    of kernels with other types than generated code calls them with. The classes of operators that are `raising` only
+    raise in the backward pass.
     """
 
-    recording: frozenset[str]
+    recording: Mapping[str, str]
     gradients: Mapping[OperatorKey, frozenset[str]]
     wrong_types: Mapping[OperatorKey, Sequence[str]]
     raising: frozenset[OperatorKey] = frozenset()
@@ -472,8 +472,13 @@ class _Comparison(NamedTuple):
     def _recording(self, operator: OperatorKey) -> str:
         """What is lost if calls of kernels record no gradients; empty if no kernel is known to record any."""
         names = {name for kernel in self.before.kernels.get(operator, {}).values() for name, *_ in kernel.names}
-        recording = sorted(names & self.explanations.recording)
-        return f"; `{recording[0]}` applies a class of autograd, whose gradients are gone" if recording else ""
+        recording = sorted(names & self.explanations.recording.keys())
+        return f"; `{recording[0]}` {self.explanations.recording[recording[0]]}" if recording else ""
+
+
+def raises_in_backward(registered: Registered) -> bool:
+    """Whether a generated kernel raises in the backward pass, because its operator has no formulas."""
+    return registered.does == _RAISES
 
 
 def _shown(answer: Registered | str) -> str:

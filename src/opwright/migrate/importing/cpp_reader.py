@@ -35,8 +35,11 @@ from opwright.migrate.importing.pybind import (
     MODULE_MACROS,
     BoundModule,
 )
+from opwright.migrate.importing.recording_kernels import with_recorded
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains
 from opwright.migrate.importing.source_edits import HiddenKernel
+from opwright.migrate.importing.unread_code import UnreadCode, library_objects, unread_code
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
@@ -72,7 +75,7 @@ _PYTHON_MODULES: Final = ("set_python_module", "impl_abstract_pystub")
 #: argument; then come operator, overload and policy. Those that call another overload name the operator second.
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
 #: Words that files with registrations have, one of them at least, or a macro for registrations.
-_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", *MODULE_MACROS)
+_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", "torch::Library", *MODULE_MACROS)
 #: What TorchScript may assume of an operator.
 _ALIAS_ANALYSIS: Final = re.compile(r"AliasAnalysisKind::(?!FROM_SCHEMA)(\w+)")
 #: Words of files whose functions may record gradients.
@@ -89,7 +92,7 @@ class CppRegistrations(NamedTuple):
     the functions that a name can mean, as headers declare them if any does, and `aliases` names of types. `fallbacks`
     are the kernels for all operators, by their keys, as texts; one under a condition of the preprocessor is only
     unread. `staying` was read, and no library file takes its place. `others` are the places of tokens in blocks of
-    registrations that belong to no registration, by file.
+    registrations that belong to no registration, by file. `code` gets libraries of registrations, and was not read.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -106,26 +109,10 @@ class CppRegistrations(NamedTuple):
     staying: Sequence[tuple[SourcePlace, str]] = ()
     modules: Sequence[BoundModule] = ()
     others: Mapping[str, Sequence[int]] = MappingProxyType({})
+    code: Sequence[UnreadCode] = ()
 
 
 _NO_OPTIONS: Final = ModuleOptions()
-
-
-class _Statement(NamedTuple):
-    """A call that registers something, with what the block around it says."""
-
-    method: str
-    arguments: Sequence[Sequence[Token]]
-    place: SourcePlace
-    conditions: tuple[str, ...]
-
-
-class _Chain(NamedTuple):
-    """Calls of a variable that follow each other: the indices of their first and last token, and the calls."""
-
-    first: int
-    last: int
-    calls: Sequence[_Statement]
 
 
 class _Block(NamedTuple):
@@ -210,6 +197,7 @@ class _Reader:
         self._policy_kernels: list[_PolicyKernel] = []
         #: How often registrations name functions.
         self._uses: Counter[str] = Counter()
+        self._code = [code for source in headers_too for code in library_objects(source)]
         self._modules = ModuleReader(self._names, defined, self._macros, options, self._unread, self._wholes)
 
     def read(self) -> CppRegistrations:
@@ -221,6 +209,8 @@ class _Reader:
         recording = self._recording_functions(applied)
         read = [*self._with_policies(read, recording)]
         read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
+        read = [*with_recorded(read, self._sources)]
+        self._unread += [(code.place, f"{code.text} may register operators and kernels") for code in self._code]
         return CppRegistrations(
             read,
             self._unread,
@@ -236,6 +226,7 @@ class _Reader:
             self._staying,
             self._modules.modules,
             self._others,
+            self._code,
         )
 
     def _policy_kernel(
@@ -392,12 +383,14 @@ class _Reader:
         body = statement.body
         always = AlwaysRun(body)
         owned: list[tuple[int, int]] = []
+        read_tokens: list[tuple[int, int]] = []
         places: list[SourcePlace] = []
         for first, last, row in self._policies(body, block, source.path):
             owned.append((first, last))
             yield row._replace(at_run_time=not always.runs(first))
-        for chain in _chains(body, variable, source):
+        for chain in call_chains(body, variable, source):
             is_read = True
+            read_tokens.append((chain.first, chain.last))
             for call in chain.calls:
                 places.append(call.place)
                 if call.method in _PYTHON_MODULES and call.arguments:
@@ -411,11 +404,23 @@ class _Reader:
                 owned.append((chain.first, chain.last))
         if sum(token.text == ";" for token in body) == len(places):
             self._add_whole(statement, places)
+        self._add_unread(body, [*owned, *read_tokens], block, variable, source.path)
         others = self._others.setdefault(source.path, [])
         at = 0
         for first, last in [*sorted(owned), (len(body), len(body))]:
             others += [token.start for token in body[at:first] if token.text != ";"]
             at = last + 1
+
+    def _add_unread(
+        self, body: Sequence[Token], read_tokens: Sequence[tuple[int, int]], block: _Block, variable: str, path: str
+    ) -> None:
+        """Remember the statements of a block that were not read."""
+        told = {place.at for place, _ in self._unread}
+        for code, gets in unread_code(body, read_tokens, variable, UnreadCode(SourcePlace(path, 0, 0), "", *block[:2])):
+            if code.place.at not in told and gets:
+                self._code.append(code)
+            elif code.place.at not in told:
+                self._unread.append((code.place, f"{code.text} was not read"))
 
     def _add_whole(self, statement: Statement, places: list[SourcePlace]) -> None:
         if places:
@@ -467,7 +472,7 @@ class _Reader:
             if given and method == "op":
                 last = tokens[min(end, len(tokens) - 1)]
                 place = SourcePlace(source.path, tokens[index].line, last.line, tokens[0].start)
-                read = self._registration(_Statement("def", given, place, tokens[index].conditions), block)
+                read = self._registration(RegistrationCall("def", given, place, tokens[index].conditions), block)
                 rows += [row._replace(at_run_time=not declares_always(tokens[:first])) for row in read]
             if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
                 break
@@ -476,7 +481,7 @@ class _Reader:
             self._others.setdefault(source.path, []).append(tokens[0].start)
         return rows, end
 
-    def _registration(self, call: _Statement, block: _Block) -> Iterator[RegistrationStatement]:
+    def _registration(self, call: RegistrationCall, block: _Block) -> Iterator[RegistrationStatement]:
         """What a call of `def` or `impl` registers."""
         given = list(call.arguments)
         if call.method not in ("def", "impl") or not given:
@@ -563,30 +568,3 @@ class _Reader:
         if not text or name in replaced:
             return name
         return self._name_of([*cpp_tokens(text)], replaced | {name})
-
-
-def _chains(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[_Chain]:
-    """The calls of methods of a variable in a block, those that follow each other together."""
-    index = 0
-    while index + 3 < len(body):
-        if (
-            body[index].text != variable
-            or body[index + 1].text != "."
-            or (index and body[index - 1].text in (".", "::"))
-        ):
-            index += 1
-            continue
-        first, calls = index, []
-        while index + 3 < len(body) and body[index + 1].text == ".":
-            method, opening = body[index + 2].text, index + 3
-            if body[opening].text != "(":
-                break
-            end = closing_index(body, opening)
-            after = body[end + 1] if end + 1 < len(body) else None
-            last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
-            place = SourcePlace(source.path, body[first].line, last.line, body[first].start)
-            calls.append(_Statement(method, arguments(body, opening), place, body[first].conditions))
-            index = end
-        if calls:
-            yield _Chain(first, index, calls)
-        index += 1

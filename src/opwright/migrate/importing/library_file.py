@@ -21,7 +21,8 @@ from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, sca
 class LibraryHead(NamedTuple):
     """What the head of the file says besides what follows from the operators.
 
-    `name` is that of the C++ namespace if the build gives the namespace of the operators.
+    `name` is that of the C++ namespace if the build gives the namespace of the operators. `functions` are those of the
+    sources.
     """
 
     headers: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class LibraryHead(NamedTuple):
     derivatives: str = ""
     derivative_headers: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 #: Stands for the keys of an entry that needs no `dispatch`.
@@ -57,7 +59,7 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     lines = [comment(f"From {', '.join(head.sources)}."), f"namespace: {scalar(namespace)}"]
     if namespace == BUILD_NAMESPACE:
         lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
-    elif _has_callers(operators, namespace, kernels):
+    elif _has_callers(operators, namespace, [*kernels, *head.functions]):
         lines.append(f"cpp_namespace: {scalar(f'{namespace}::ops')}")
     if imported.is_stable:
         lines.append("abi: stable")
@@ -84,7 +86,7 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
 
 
 def _has_callers(operators: Sequence[ImportedOperator], namespace: str, kernels: Iterable[str]) -> bool:
-    """Whether functions for callers would have the names of kernels in the C++ namespace of the operators' name."""
+    """Whether functions for callers would have the names of others in the C++ namespace of the operators' name."""
     callers = {f"{namespace}::{name}" for operator in operators for name in public_api.names(operator.schema)}
     return not callers.isdisjoint(kernels)
 

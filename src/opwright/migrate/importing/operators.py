@@ -57,6 +57,11 @@ class ImportedOperator(NamedTuple):
     autocast: tuple[tuple[str, str], ...] = ()
 
     @property
+    def is_silent(self) -> bool:
+        """Whether the operator returns nothing and writes nothing, so far as its schema says."""
+        return not self.schema.returns and not any(argument.is_write for argument in self.schema.arguments.all)
+
+    @property
     def name(self) -> str:
         """The name with the overload, without the namespace."""
         return self.schema.name.text
@@ -160,6 +165,13 @@ class _Operator:
             if row.is_stable and row.parameters
             for note in type_notes(parsed, row.parameters)
         ]
+        if not any(key.startswith("Autograd") for row in statements for key in row.keys):
+            told = "records under PyTorch's fallback: write a derivative, or register it for CompositeImplicitAutograd"
+            notes += [
+                (row.place, f"`{row.kernel}` gives the result of `{row.gives}`, whose gradient it {told}")
+                for row in statements
+                if row.gives
+            ]
         by_hand = {
             row
             for row in statements
@@ -184,19 +196,20 @@ class _Operator:
         defining = set(definitions)
         for row in [row for row in statements if row in by_hand][: 1 if is_by_hand else None]:
             keys = ", ".join(row.keys)
-            what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {keys}"
+            what = (row.by_hand if row.is_unread else f"`{row.by_hand}`") if row.by_hand else f"a kernel for {keys}"
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
             if _records_itself(row):
                 what = f"`{row.kernel}`, which applies `{row.records}`, a class of autograd, for {keys}"
             subject = "kernels stay" if is_by_hand else f"kernel for {keys} stays"
             what = f"the kernel for {keys}: {AT_RUN_TIME}" if row.at_run_time else what
+            what += ", which was not read and may register any" if row.is_unread else ""
             notes.append((row.place, f"the {subject} by hand, because of {what}"))
         for row in statements:
             is_definition = row in defining
             if (not is_by_hand and row not in by_hand) or (is_definition and not row.keys):
                 self.taken.append(row.place)
-            elif not row.place.first:
-                # The statements of a process are not known.
+            elif not row.place.first or row.is_unread:
+                # The statements of a process are not known, and code that was not read is named once.
                 continue
             elif is_definition:
                 self.left.append((row.place, f"the schema of `{row.name}` is generated: {_kernel_alone(row)}"))

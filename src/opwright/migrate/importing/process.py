@@ -3,42 +3,100 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from opwright.migrate.importing.programs import MARK
+from opwright.migrate.importing.programs import LIBRARY_SUFFIXES, MARK
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
-from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.child import python_command
 from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.limited import PROGRAM_SECONDS, TooSlow, run_limited
+from opwright.source.records import NamedTuple
 from opwright.source.terminal import slow
 
 _LAST_LINES: Final = 6
+#: The place of what only a process says.
+PROCESS: Final = SourcePlace("<process>", 0, 0)
 _PROGRAMS: Final = "opwright.migrate.importing.programs"
 
 _FORM_OF_ONE: Final = r"(?:like\(\w+\)|broadcast\(\w+(?:, \w+)+\)|\{size: \w+\.sizes\(\), dtype: \w+\.dtype\})"
 #: What the program says of an operator.
 _FORM: Final = re.compile(rf"{_FORM_OF_ONE}|\[{_FORM_OF_ONE}(?:, {_FORM_OF_ONE})*\]")
 
-#: The namespace of an operator, its schema, keys and tags.
-_Row: TypeAlias = "tuple[str, str, list[str], list[str]]"
+#: The namespace of an operator, its schema, tags, alias analysis, kernels, and what Python knows.
+_Row: TypeAlias = "tuple[str, str, list[str], str, list[list[str]], list[str]]"
 
 
-def read_modules(modules: Sequence[str]) -> list[RegistrationStatement]:
-    """What modules register for keys that `dispatch` names. The names of kernels are not known, so they stay by hand.
+class LoadedOperator(NamedTuple):
+    """What a process has of an operator: `kernels` are what they are, by key, and `places` where they are registered.
 
-    This runs the code of the modules, in a process of its own. Raises Fault if they cannot be imported.
+    A kernel is a `fallthrough`, or `boxed`, or empty. `in_python` is what `torch.library` has beside the dispatcher.
     """
-    answer = answer_of("registrations", [key.name for key in LIBRARY_KEYS.values()], modules)
+
+    schema: str
+    tags: frozenset[str]
+    alias_analysis: str
+    kernels: Mapping[str, str]
+    places: Mapping[str, str]
+    in_python: tuple[str, ...]
+
+
+class LoadedLibrary(NamedTuple):
+    """The operators that modules add to a process, and how many kernels they add to other operators, by key.
+
+    `parsed` are schemas that others write, as PyTorch writes them.
+    """
+
+    operators: Mapping[tuple[str, str], LoadedOperator]
+    others: Mapping[str, int]
+    parsed: Mapping[str, str]
+
+
+def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> LoadedLibrary:
+    """What modules, or libraries by their paths, register, as the dispatcher of a process of its own says.
+
+    This runs the code of the modules. Raises Fault if they cannot be loaded.
+    """
+    answer = answer_of("registrations", schemas, modules)
     try:
-        return list(map(_registration, cast("list[_Row]", answer)))
+        rows, others, parsed = cast("tuple[list[_Row], dict[str, int], dict[str, str]]", answer)
+        operators = dict(map(_loaded, rows))
+        return LoadedLibrary(operators, {str(key): int(count) for key, count in others.items()}, parsed)
     except (TypeError, ValueError, AttributeError):
         raise _not_an_answer(_importing(modules)) from None
+
+
+def _loaded(row: _Row) -> tuple[tuple[str, str], LoadedOperator]:
+    namespace, schema, tags, alias, kernels, in_python = row
+    texts = [namespace, schema, alias, *tags, *in_python, *[text for kernel in kernels for text in kernel]]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError
+    what = {key: kind for key, _, kind in kernels}
+    places = {key: place for key, place, _ in kernels}
+    name = schema.partition("(")[0]
+    return (namespace, name), LoadedOperator(schema, frozenset(tags), alias, what, places, tuple(in_python))
+
+
+def statements_of(loaded: LoadedLibrary) -> list[RegistrationStatement]:
+    """The operators of a process as statements. The names of kernels are not known, so they stay by hand."""
+    return [
+        RegistrationStatement(
+            namespace,
+            name,
+            PROCESS,
+            operator.schema,
+            tuple(operator.kernels),
+            by_hand=f"the kernels for {', '.join(operator.kernels)}" if operator.kernels else "",
+            tags=tuple(sorted(operator.tags)),
+            alias_analysis="" if operator.alias_analysis == "from_schema" else operator.alias_analysis,
+        )
+        for (namespace, name), operator in loaded.operators.items()
+    ]
 
 
 def proven_outputs(modules: Sequence[str], operators: Sequence[str]) -> dict[str, str]:
@@ -61,6 +119,16 @@ def program_command(program: str, argument: object, modules: Sequence[str]) -> l
     run = f"import runpy\nrunpy.run_module({_PROGRAMS!r}, run_name='__main__', alter_sys=True)"
     text = f"import sys\nsys.path.append({home!r})\n{run}"
     return [*python_command(sys.executable, text), program, json.dumps(argument), *modules]
+
+
+def is_module(name: str) -> bool:
+    """Whether a name on the command line is that of a module or of a library to load, and of no source.
+
+    >>> [is_module(name) for name in ("build/acme.so", "acme.no_such_folder", "csrc/ops.cpp", "a-b")]
+    [True, True, False, False]
+    """
+    is_dotted = all(part.isidentifier() for part in name.split("."))
+    return name.endswith(LIBRARY_SUFFIXES) or (is_dotted and not os.path.lexists(name))
 
 
 def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: str = "") -> object:
@@ -92,14 +160,3 @@ def _importing(modules: Sequence[str]) -> str:
 
 def _not_an_answer(doing: str) -> Fault:
     return Fault.at(MODULE_NOT_READ, f"{doing} failed: something else printed the answer of the process")
-
-
-def _registration(row: _Row) -> RegistrationStatement:
-    namespace, schema, keys, tags = row
-    if not all(isinstance(text, str) for text in (namespace, schema, *keys, *tags)):
-        raise TypeError
-    by_hand = f"the kernels for {', '.join(keys)}" if keys else ""
-    name = schema.partition("(")[0]
-    return RegistrationStatement(
-        namespace, name, SourcePlace("<process>", 0, 0), schema, tuple(keys), by_hand=by_hand, tags=tuple(tags)
-    )

@@ -6,6 +6,7 @@ output, so an answer is a line of JSON behind `MARK`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -24,6 +25,8 @@ _Tensor: TypeAlias = Any
 _Operator: TypeAlias = Any
 
 MARK: Final = "opwright: "
+#: Ends the path of a library, in place of the name of a module.
+LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd", ".dll")
 
 
 def _answer(value: object) -> None:
@@ -33,32 +36,84 @@ def _answer(value: object) -> None:
 
 def _import_modules(modules: Sequence[str]) -> None:
     for name in modules:
-        import_module(name)
+        if name.endswith(LIBRARY_SUFFIXES):
+            import_module("torch").ops.load_library(os.path.abspath(name))
+        else:
+            import_module(name)
 
 
-def print_registrations(keys: Sequence[str], modules: Sequence[str]) -> None:
-    """Answer with the operators that modules add: namespace, schema, the keys that have a kernel, and tags."""
+#: A kernel in the text of an operator: one that another takes the place of is inactive.
+_KERNEL_LINE: Final = re.compile(r"(\w+)(?:\[alias\])?: (?:registered at (.*?) )?:: .* \[ (.*)\]")
+_ALIAS_LINE: Final = re.compile(r"alias analysis kind: (\w+)")
+
+
+def print_registrations(schemas: Sequence[str], modules: Sequence[str]) -> None:
+    """Answer with the operators that modules add, how many kernels they add to others, by key, and schemas as parsed.
+
+    Of each operator these are namespace, schema, tags, alias analysis, the kernels with their keys, and what
+    `torch.library` knows of it. A kernel is its key, the place of its registration, and what it is.
+    """
     torch: _Torch = import_module("torch")
-    before = {(schema.name, schema.overload_name) for schema in torch._C._jit_get_all_schemas()}
+    before = set(torch._C._dispatch_get_all_op_names())
+    kernels_before = _kernels_by_key(torch)
     _import_modules(modules)
-    rows = []
-    for schema in torch._C._jit_get_all_schemas():
-        if (schema.name, schema.overload_name) in before:
-            continue
-        name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
-        overload = _overload(torch, name)
-        if overload is not None:
-            kernels = [key for key in keys if _has_kernel(torch, name, key)]
-            tags = [str(tag).rpartition(".")[2] for tag in overload.tags]
-            rows.append([schema.name.partition("::")[0], str(schema).partition("::")[2], kernels, tags])
-    _answer(rows)
+    added = [name for name in torch._C._dispatch_get_all_op_names() if name not in before]
+    rows = [row for name in sorted(added) if (row := _registration_row(torch, name)) is not None]
+    new = set(added)
+    others = {
+        key: len(kernels - kernels_before[key] - new)
+        for key, kernels in _kernels_by_key(torch).items()
+        if kernels - kernels_before[key] - new
+    }
+    parsed = {}
+    for schema in schemas:
+        with contextlib.suppress(RuntimeError):
+            parsed[schema] = str(torch._C.parse_schema(schema))
+    _answer([rows, others, parsed])
 
 
-def _has_kernel(torch: _Torch, name: str, key: str) -> bool:
+def _kernels_by_key(torch: _Torch) -> dict[str, set[str]]:
+    """The operators with a kernel for each key of the dispatcher."""
+    kernels = {}
+    for key in torch._C.DispatchKey.__members__:
+        # Not all members are names of keys.
+        with contextlib.suppress(RuntimeError):
+            kernels[key] = set(torch._C._dispatch_get_registrations_for_dispatch_key(key))
+    return kernels
+
+
+def _registration_row(torch: _Torch, name: str) -> list[Any] | None:
+    """What the dispatcher and `torch.library` know of an operator; None if only kernels are registered for it."""
+    operator, _, overload = name.partition(".")
     try:
-        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(name, key))
-    except RuntimeError:  # not a key of this release
-        return False
+        schema = torch._C._dispatch_find_schema_or_throw(operator, overload).schema()
+        tags = torch._C._get_operation_overload(operator, overload)[2]
+    except (RuntimeError, AttributeError):
+        return None
+    kernels, alias = [], ""
+    for line in torch._C._dispatch_dump(name).splitlines():
+        if (match := _KERNEL_LINE.fullmatch(line)) is not None:
+            kind = "fallthrough" if "fallthrough" in match[3] else "" if "unboxed" in match[3] else "boxed"
+            kernels.append([match[1], match[2] or "", kind])
+        elif (match := _ALIAS_LINE.fullmatch(line)) is not None:
+            alias = match[1].lower()
+    namespace, _, text = str(schema).partition("::")
+    return [namespace, text, [tag.name for tag in tags], alias, kernels, _in_python(torch, name)]
+
+
+def _in_python(torch: _Torch, name: str) -> list[str]:
+    """What Python registers for an operator beside the dispatcher: a fake, rules, and the module that has its fake."""
+    operator, _, overload = name.partition(".")
+    registered = []
+    entry = import_module("torch._library.simple_registry").singleton._data.get(name)
+    if entry is not None and entry.fake_impl.kernel is not None:
+        registered.append("a fake")
+    if entry is not None and getattr(entry, "torch_dispatch_rules", None) is not None:
+        rules = getattr(entry.torch_dispatch_rules, "_data", None) or {}
+        registered += ["a rule for a mode or a subclass"] if rules else []
+    if torch._C._dispatch_pystub(operator, overload):
+        registered.append("a Python module with its fake")
+    return registered
 
 
 def _overload(torch: _Torch, name: str) -> _Operator | None:

@@ -39,7 +39,9 @@ class RegistrationStatement(NamedTuple):
     definition, and `registrar` the function of `torch.library` that defines the operator, if it registers more than
     the statement says. `alias_analysis` is that of a definition, empty for what its schema says. `names` are those of
     the kernel's parameters, and `checks` the conditions that it checks before anything else, with these names. A
-    condition that is evaluated `at_run_time` decides whether it registers anything.
+    condition that is evaluated `at_run_time` decides whether it registers anything. One that `is_unread` stands for
+    code that may register a kernel for the keys, and was not read. What a kernel `gives` is the result of this
+    operator, which may record gradients.
     """
 
     namespace: str
@@ -63,6 +65,8 @@ class RegistrationStatement(NamedTuple):
     names: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     at_run_time: bool = False
+    is_unread: bool = False
+    gives: str = ""
 
 
 def no_registrations(

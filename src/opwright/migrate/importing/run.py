@@ -27,15 +27,18 @@ from opwright.migrate.importing.cpp_reader import (
     read_cpp_sources,
 )
 from opwright.migrate.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
+from opwright.migrate.importing.explained import ExplainedLibrary, explained, whole_process
 from opwright.migrate.importing.library_file import LibraryHead, library_text
 from opwright.migrate.importing.module_reader import ModuleOptions
 from opwright.migrate.importing.operators import ImportedOperators, import_operators
-from opwright.migrate.importing.process import proven_outputs, read_modules
+from opwright.migrate.importing.process import loaded_library, proven_outputs
 from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, module_text
 from opwright.migrate.importing.python_reader import read_python_sources
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.migrate.importing.source_edits import EditedSources, HiddenKernel, edited_sources
 from opwright.migrate.importing.source_paths import source_paths
+from opwright.migrate.importing.two_processes import ProcessComparison, compare_processes
+from opwright.migrate.importing.unread_code import with_unread
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.operator_library import OperatorLibrary
@@ -72,13 +75,16 @@ class ImportRequest(NamedTuple):
 class Written(NamedTuple):
     """What a run wrote: how many operators, the lines that can be deleted by file, and the statements that stay.
 
-    `left_out` are files and folders that were not read, with the reason.
+    `left_out` are files and folders that were not read, with the reason, `told` is what a process said, and
+    `silent` are operators that return nothing and write nothing.
     """
 
     operators: int
     deletable: Mapping[str, str]
     left: Sequence[tuple[SourcePlace, str]]
     left_out: Sequence[tuple[str, str]] = ()
+    told: ExplainedLibrary | None = None
+    silent: Sequence[str] = ()
 
 
 class ReadOperators(NamedTuple):
@@ -89,7 +95,7 @@ class ReadOperators(NamedTuple):
     are those of pybind11, and `header` is the text of one for functions that none declares. `hidden` are kernels that
     only their own files can name. `drafts` are the derivatives of the operators, whether they are asked for or not,
     `files` the sources, `fallbacks` the kernels for all operators by their keys, and `unread` what was not understood.
-    `left_out` are files and folders that are not those of the project, with the reason.
+    `left_out` are files and folders that are not those of the project, with the reason. `told` is what a process said.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -108,6 +114,7 @@ class ReadOperators(NamedTuple):
     wholes: Sequence[tuple[SourcePlace, Sequence[SourcePlace]]] = ()
     others: Mapping[str, Sequence[int]] = MappingProxyType({})
     left_out: Sequence[tuple[str, str]] = ()
+    told: ExplainedLibrary | None = None
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
@@ -132,8 +139,16 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     # Python defines operators for kernels of either C++ interface.
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
     statements = [*read.statements, *[row._replace(is_stable=is_stable) for row in from_python.statements]]
+    process: ExplainedLibrary | None = None
     if request.modules:
-        statements += read_modules(request.modules)
+        loaded = loaded_library(request.modules, sorted({row.schema for row in statements if row.schema}))
+        process = explained(loaded, statements) if request.sources else whole_process(loaded)
+        if not process.defined:
+            message = f"the sources explain none of the {process.registered} operators that the process has"
+            raise no_registrations(message, "name the sources of the modules", read.unread, files)
+        statements = [*process.statements]
+    else:
+        statements = with_unread(statements, read.code)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _without_drafted(statements, drafts, request.fakes)
     by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
@@ -181,7 +196,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if declarable or not includes:
         includes = (*includes, kernels_header)
     missing = [name for name, function in undeclared.items() if function not in declarable]
-    head = LibraryHead(includes, (*shown, *request.modules), name, undeclared=tuple(missing))
+    head = LibraryHead(
+        includes, (*shown, *request.modules), name, undeclared=tuple(missing), functions=tuple(read.declared)
+    )
     if drafts.taken:
         folder = os.path.dirname(os.path.abspath(request.out))
         gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
@@ -212,6 +229,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         read.wholes,
         read.others,
         paths.left_out,
+        process,
     )
 
 
@@ -282,7 +300,9 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     contents.update(added)
     write_user_files(contents, force=force)
     whole_lines = _without_lines(read.deletable, [place for place, _ in read.imported.left])
-    return Written(len(read.imported.operators), _ranges(whole_lines), read.imported.left, read.left_out)
+    silent = [f"{operator.namespace}::{operator.name}" for operator in read.imported.operators if operator.is_silent]
+    left, count = read.imported.left, len(read.imported.operators)
+    return Written(count, _ranges(whole_lines), left, read.left_out, read.told, silent)
 
 
 def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
@@ -351,7 +371,10 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     # No library file takes the place of a kernel for all operators.
     after.fallbacks.update(before.fallbacks)
     cpp = [file for file in read.files if file.path.endswith(CPP_SUFFIXES)]
-    recording = frozenset([row.kernel for row in read.statements if row.records])
+    gives = "gives the result of `{}`, which records gradients: these are gone"
+    recording = {row.kernel: gives.format(row.gives) for row in read.statements if row.gives}
+    classes = "applies a class of autograd, whose gradients are gone"
+    recording.update({row.kernel: classes for row in read.statements if row.records})
     wrong_types: dict[OperatorKey, list[str]] = {}
     for namespace, name, text in wrong_kernels(libraries, cpp):
         wrong_types.setdefault((namespace, name), []).append(text)
@@ -359,12 +382,25 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
         before, after, Explanations(recording, read.drafts.gradients, wrong_types, read.drafts.raising)
     )
     unproved = [row for row in read.statements if (row.namespace, row.name) not in comparison.proved]
-    comparison = comparison.without({(row.namespace, row.name) for row in read.statements if row.at_run_time})
+    comparison = comparison.without(
+        {(row.namespace, row.name) for row in read.statements if row.at_run_time or row.is_unread}
+    )
     undecided = [(row.place, f"`{row.name}`: {AT_RUN_TIME}") for row in read.statements if row.at_run_time]
     edited = _edited(
         read, [row.place for row in unproved], with_drafts=set(read.derivatives.taken).isdisjoint(unproved)
     )
     return CheckedImport(comparison, edited, [*read.unread, *undecided], read)
+
+
+def check_port(request: ImportRequest, port: Sequence[str], torch: str, sink: Diagnostics) -> ProcessComparison:
+    """Compare the modules of a request with those of its port, each in a process. Raises Fault if one fails.
+
+    This runs the code of both.
+    """
+    generated = RegisteredSide()
+    if os.path.exists(request.out):
+        generated, _ = generated_side(SourceFile.read(request.out), torch, sink)
+    return compare_processes(loaded_library(request.modules), loaded_library(port), generated)
 
 
 def _edited(read: ReadOperators, unproved: Sequence[SourcePlace], *, with_drafts: bool) -> EditedSources:

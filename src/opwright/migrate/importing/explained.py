@@ -1,0 +1,138 @@
+"""What of a running library its sources explain: the process says what exists, and the sources say where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from opwright.migrate.importing.process import PROCESS, LoadedLibrary, LoadedOperator, statements_of
+from opwright.migrate.importing.registration import RegistrationStatement
+from opwright.source.records import NamedTuple
+
+#: Tags that follow from the name or the kind of an operator, or that `custom_op` gives.
+_IMPLIED_TAGS: Final = frozenset(
+    ("inplace", "out", "pt2_compliant_tag", "needs_exact_strides", "needs_fixed_stride_order")
+)
+#: Where PyTorch registers for functions of `torch.library`.
+_OF_PYTORCH: Final = ("torch/_library/", "torch/library.py")
+_STAYS: Final = "it stays in the sources, and the file has no entry for it"
+#: Names that a line has before it counts the others.
+_SHOWN: Final = 12
+
+
+class ExplainedLibrary(NamedTuple):
+    """Statements with what the process has beside them, and the lines that say what the sources do not explain.
+
+    `registered` is how many operators the process has, `defined` how many of them the sources define, `read` how many
+    they explain with all kernels, and `by_hand` the names of those that stay by hand.
+    """
+
+    statements: Sequence[RegistrationStatement]
+    lines: Sequence[str]
+    registered: int
+    defined: int
+    read: int
+    by_hand: Sequence[str]
+
+    @property
+    def summary(self) -> str:
+        """The counts, such as `73 registered in the process, 59 read, 14 stay by hand (acme::f and 13 more)`."""
+        names = f" ({shown_names(self.by_hand)})" if self.by_hand else ""
+        return f"{self.registered} registered in the process, {self.read} read, {len(self.by_hand)} stay by hand{names}"
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """Names, the first of them if there are many."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join([f"`{name}`" for name in names[:_SHOWN]]) + more
+
+
+def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]) -> ExplainedLibrary:
+    """Compare what a process has with what was read, and give statements in which nothing of the process is missing."""
+    by_operator: dict[tuple[str, str], list[RegistrationStatement]] = {}
+    for row in statements:
+        by_operator.setdefault((row.namespace, row.name), []).append(row)
+    complete: list[RegistrationStatement] = []
+    lines: list[str] = []
+    by_hand: list[str] = []
+    refused = read = 0
+    for operator, loaded_operator in loaded.operators.items():
+        rows = by_operator.get(operator, [])
+        name = "::".join(operator)
+        refusal = _refusal(rows, loaded_operator, loaded.parsed)
+        if refusal:
+            keys = ", ".join(loaded_operator.kernels) or "no kernel"
+            lines.append(f"not explained: `{name}` ({keys}): {refusal}; {_STAYS}")
+            by_hand.append(name)
+            refused += 1
+            continue
+        missing = [key for key in loaded_operator.kernels if not _explains(rows, loaded_operator, key)]
+        for key in missing:
+            where = f", registered at {loaded_operator.places[key]}" if loaded_operator.places[key] else ""
+            told = "its kernels stay by hand as far as one for this key would take its place"
+            lines.append(f"not explained: `{name}`: no source that was read has its kernel for {key}{where}; {told}")
+            complete.append(_by_process(operator, key))
+        lines += [f"not explained: `{name}`: {text}" for text in _differences(rows, loaded_operator)]
+        read += not missing
+        by_hand += [name] if missing or any(row.by_hand for row in rows) else []
+        complete += rows
+    absent = [rows for operator, rows in by_operator.items() if operator not in loaded.operators]
+    defined = ["::".join((rows[0].namespace, rows[0].name)) for rows in absent if any(row.schema for row in rows)]
+    if defined:
+        lines.append(f"not in the process: {shown_names(defined)}: this build of the sources does not register them")
+    lines += _others(loaded.others)
+    # What a condition of the build leaves out is known by its source alone.
+    statements = [*complete, *[row for rows in absent for row in rows]]
+    count = len(loaded.operators)
+    return ExplainedLibrary(statements, lines, count, count - refused, read, by_hand)
+
+
+def whole_process(loaded: LoadedLibrary) -> ExplainedLibrary:
+    """All operators of a process, without sources. No kernel has a name, so kernels stay by hand."""
+    names = ["::".join(operator) for operator, loaded_operator in loaded.operators.items() if loaded_operator.kernels]
+    count = len(loaded.operators)
+    return ExplainedLibrary(statements_of(loaded), [*_others(loaded.others)], count, count, 0, names)
+
+
+def _refusal(rows: Sequence[RegistrationStatement], loaded_operator: LoadedOperator, parsed: Mapping[str, str]) -> str:
+    """Why no entry can stand for an operator; empty if one can."""
+    schemas = {parsed.get(row.schema, row.schema) for row in rows if row.schema}
+    if not schemas:
+        return "no source that was read defines it"
+    if loaded_operator.schema not in schemas:
+        return f"the sources define it as `{min(schemas)}`, and the process has `{loaded_operator.schema}`"
+    return ""
+
+
+def _explains(rows: Sequence[RegistrationStatement], loaded_operator: LoadedOperator, key: str) -> bool:
+    """Whether a source has the kernel for a key, or PyTorch registers it for a function of `torch.library`."""
+    if any(key in row.keys for row in rows):
+        return True
+    is_custom = any(row.registrar == "custom_op" for row in rows)
+    return is_custom and any(part in loaded_operator.places[key] for part in _OF_PYTORCH)
+
+
+def _by_process(operator: tuple[str, str], key: str) -> RegistrationStatement:
+    """A kernel that only the process has: none may be generated for its key."""
+    by_hand = f"a kernel for {key}, which no source that was read has"
+    return RegistrationStatement(*operator, PROCESS, keys=(key,), by_hand=by_hand, is_unread=True)
+
+
+def _differences(rows: Sequence[RegistrationStatement], loaded_operator: LoadedOperator) -> Iterator[str]:
+    """What the process has of an operator, and the file says otherwise."""
+    tags = {tag for row in rows if row.schema for tag in row.tags}
+    if different := sorted((loaded_operator.tags ^ tags) - _IMPLIED_TAGS):
+        side = "the process" if loaded_operator.tags - tags else "the sources"
+        yield f"the tags {', '.join(different)} are only in {side}"
+    alias = next((row.alias_analysis for row in rows if row.alias_analysis), "from_schema")
+    if loaded_operator.alias_analysis and loaded_operator.alias_analysis.replace("_kind", "") != alias:
+        yield f"its alias analysis is `{loaded_operator.alias_analysis}` in the process, and `{alias}` in the sources"
+    faked = any(key in ("Meta",) or row.registrar == "custom_op" for row in rows for key in row.keys)
+    if loaded_operator.in_python and not faked and not any(row.python_module for row in rows):
+        yield f"Python has {', '.join(loaded_operator.in_python)} for it, which stays where it is"
+
+
+def _others(others: Mapping[str, int]) -> Iterator[str]:
+    if others:
+        counts = ", ".join([f"{count} for {key}" for key, count in others.items()])
+        yield f"not compared: kernels that the process has for operators of other libraries: {counts}"

@@ -1,0 +1,153 @@
+"""Code that gets a library of registrations and was not read: only the process that runs it knows what it registers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from opwright.migrate.importing.operators import is_apart
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.source.diagnostic import shorten
+from opwright.source.records import NamedTuple
+from opwright.syntax.cpp_source import CppSource
+from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
+
+#: Words that begin statements which register nothing by themselves.
+_CONTROL: Final = frozenset(
+    (
+        "if",
+        "else",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "case",
+        "return",
+        "using",
+        "typedef",
+        "static_assert",
+        "try",
+        "catch",
+    )
+)
+_BOUNDARIES: Final = (";", "{", "}")
+_OBJECT_MACROS: Final = ("MAKE_TORCH_LIBRARY", "MAKE_TORCH_LIBRARY_IMPL")
+_TEXT: Final = re.compile(r'"(\w+)"')
+
+
+class UnreadCode(NamedTuple):
+    """A place with code that may register kernels: for which namespace and key, as far as these are known."""
+
+    place: SourcePlace
+    text: str
+    namespace: str
+    key: str
+
+
+def unread_statements(body: Sequence[Token], read: Iterable[tuple[int, int]], variable: str) -> Iterator[list[Token]]:
+    """The statements of a block that get its variable, or call something, beside the tokens that were read.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> body = [*cpp_tokens('m.def("f"); int n = 0; UNARY(DEFINE) if (on()) { more(m); } auto& l = m; l.def("g");')]
+    >>> [" ".join(token.text for token in row) for row in unread_statements(body, [(0, 5)], "m")]
+    ['UNARY ( DEFINE )', 'more ( m )', 'auto & l = m', 'l . def ( "g" )']
+    """
+    gone = {index for first, last in read for index in range(first, last + 1)}
+    statement: list[Token] = []
+    index = 0
+    while index <= len(body):
+        token = body[index] if index < len(body) else None
+        if token is not None and index not in gone and token.text not in _BOUNDARIES:
+            end = closing_index(body, index) if token.text in ("(", "[") else index
+            statement += [body[at] for at in range(index, min(end + 1, len(body))) if at not in gone]
+            index = max(end, index)
+            following = body[index + 1] if index + 1 < len(body) else None
+            ends = len(statement) > 2 and token.text == "(" and _begins_other(statement, following)
+            if not ends:
+                index += 1
+                continue
+        if _may_register(statement, variable):
+            yield statement
+        statement = []
+        index += 1
+
+
+def _begins_other(statement: Sequence[Token], following: Token | None) -> bool:
+    """Whether what follows a bracket is no part of the statement: it was a macro, or a condition."""
+    is_call = statement[0].kind == "name" and statement[1].text == "("
+    return is_call and (following is None or following.kind == "name")
+
+
+def _may_register(statement: Sequence[Token], variable: str) -> bool:
+    if not statement:
+        return False
+    if any(token.text == variable for token in statement):
+        return True
+    calls = any(token.kind == "name" and after.text == "(" for token, after in pairwise(statement))
+    return calls and statement[0].text not in _CONTROL
+
+
+def unread_code(
+    body: Sequence[Token], read: Iterable[tuple[int, int]], variable: str, block: UnreadCode
+) -> Iterator[tuple[UnreadCode, bool]]:
+    """The statements of a block that were not read, and whether they may register something by its variable."""
+    variables = {variable}
+    for statement in unread_statements(body, read, variable):
+        place = SourcePlace(block.place.path, statement[0].line, statement[-1].line, statement[0].start)
+        gets = _gets_library(statement, variables)
+        texts = [token.text for token in statement]
+        if gets and "=" in texts[1:]:
+            variables.add(texts[texts.index("=", 1) - 1])
+        yield block._replace(place=place, text=f"`{shorten(text_of(statement))}`"), gets
+
+
+def _gets_library(statement: Sequence[Token], variables: Collection[str]) -> bool:
+    """Whether a statement names one of these variables, or is a macro, which may."""
+    is_macro = len(statement) > 1 and statement[0].text.isupper() and statement[1].text == "("
+    return is_macro or any(token.text in variables for token in statement)
+
+
+def library_objects(source: CppSource) -> Iterator[UnreadCode]:
+    """The objects of a source that are libraries: `torch::Library name(FRAGMENT, "acme", ...)`, and macros for them."""
+    tokens = source.tokens
+    for index, token in enumerate(tokens[:-2]):
+        is_object = token.text == "Library" and tokens[index + 1].kind == "name" and tokens[index + 2].text in "({"
+        opening = index + 2 if is_object else index + 1
+        if not is_object and (token.text not in _OBJECT_MACROS or tokens[opening].text != "("):
+            continue
+        given = arguments(tokens, opening)
+        words = [text_of(part) for part in given]
+        if is_object and len(words) < 3:
+            # A declaration of a function.
+            continue
+        named = _TEXT.fullmatch(words[1]) if is_object else None
+        namespace = named[1] if named is not None else "" if is_object else words[0]
+        last = tokens[min(closing_index(tokens, opening), len(tokens) - 1)]
+        place = SourcePlace(source.path, token.line, last.line, token.start)
+        name = tokens[index + 1].text if is_object else f"{token.text}({', '.join(words)})"
+        yield UnreadCode(place, f"the library `{shorten(name)}`", namespace, "")
+
+
+def with_unread(
+    statements: Sequence[RegistrationStatement], unread: Iterable[UnreadCode]
+) -> list[RegistrationStatement]:
+    """Statements with one for each operator and each place that may register a kernel for it.
+
+    Kernels for devices may be registered beside generated code, so these do not count.
+    """
+    rows = [*statements]
+    operators = {(row.namespace, row.name): row for row in statements if row.schema}
+    for code in unread:
+        key = code.key or "Autograd"
+        if is_apart((key,)):
+            continue
+        rows += [
+            RegistrationStatement(
+                namespace, name, code.place, keys=(key,), by_hand=code.text, is_stable=row.is_stable, is_unread=True
+            )
+            for (namespace, name), row in operators.items()
+            if code.namespace in ("", namespace)
+        ]
+    return rows

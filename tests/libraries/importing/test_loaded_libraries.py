@@ -1,0 +1,199 @@
+"""The process that loads a library says what it registers, and the sources say where."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+
+LIVE = """\
+import torch
+
+library = torch.library.Library("acme_live", "DEF")
+library.define("scale(Tensor x, float by=1) -> Tensor", tags=torch.Tag.core)
+library.impl("scale", lambda x, by: x * by, "CPU")
+
+
+globals()["library"].define("hidden(Tensor x) -> Tensor")
+globals()["library"].impl("scale", lambda x, by: x * by, "AutogradCPU")
+torch.library.register_fake("acme_live::scale", lambda x, by: x)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, from which processes import."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    Path("acme_live.py").write_text(LIVE)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """The exit status of an import, and what it prints."""
+    status = main(["import", *words, "--out", "o.yaml"])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("torch")
+def test_what_no_source_explains_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """An operator that no source defines has no entry; one with such a kernel keeps its kernels by hand."""
+    status, printed = run(capsys, "acme_live.py", "acme_live")
+    assert status == 0
+    assert "not explained: `acme_live::hidden` (no kernel): no source that was read defines it" in printed
+    assert "not explained: `acme_live::scale`: no source that was read has its kernel for AutogradCPU" in printed
+    assert "2 registered in the process, 0 read, 2 stay by hand (`acme_live::hidden`, `acme_live::scale`)" in printed
+    assert "nothing was compared" not in printed
+    text = Path("o.yaml").read_text()
+    assert "manual_kernel_registration: True" in text
+    assert "hidden" not in text
+
+
+@pytest.mark.usefixtures("torch")
+def test_sources_that_explain_nothing_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Other sources, or another schema, are those of no operator; a module alone has no sources to compare."""
+    Path("other.py").write_text(LIVE.replace("by=1", "by=2"))
+    status, _ = run(capsys, "other.py", "acme_live")
+    assert status == 1
+    assert not Path("o.yaml").exists()
+    status, printed = run(capsys, "acme_live")
+    assert status == 0
+    assert "2 registered in the process, 0 read, 1 stay by hand (`acme_live::scale`)" in printed
+
+
+def test_without_a_library_the_first_and_last_line_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sources alone are compared with no library, and this is said."""
+    status, printed = run(capsys, "acme_live.py")
+    first, *_, last = printed.splitlines()
+    assert status == 0
+    for line in (first, last):
+        assert "nothing was compared with a running library" in line
+
+
+#: A change of the port -> what the comparison says.
+LIES = {
+    ("by=1", "by=2"): "changed: `acme_live::scale`: its schema: ",
+    ("tags=torch.Tag.core", "tags=()"): "changed: `acme_live::scale`: its tags: `core` in the original, and ``",
+    ('lambda x, by: x * by, "CPU"', 'torch.library.fallthrough_kernel, "CPU"'): "a kernel for CPU is a fallthrough",
+    ('"AutogradCPU"', '"AutogradCUDA"'): "lost: `acme_live::scale`: its kernel for AutogradCPU",
+    ("torch.library.register_fake", "print"): "lost: `acme_live::scale`: a fake in Python",
+    ('define("hidden', '__repr__() and str("hidden'): "lost: `acme_live::hidden`: the port does not register it",
+    ("hidden(Tensor x)", "hidden(Tensor(a!) x)"): "changed: `acme_live::hidden`: its schema: ",
+    ('"scale", lambda x, by: x * by, "Au', '"hidden", lambda x: x, "Au'): "added: `acme_live::hidden`: its",
+    ("import torch\n", "import torch\ntorch.library.impl('aten::relu', 'XPU', lambda x: x)\n"): "0 kernels for XPU",
+}
+
+
+@pytest.mark.usefixtures("torch")
+def test_lies_of_a_port_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each change of what a library registers is a difference of two processes; a copy has none."""
+    for (old, new), told in {("", ""): "0 differences are lost", **LIES}.items():
+        assert old in LIVE
+        Path("ported.py").write_text(LIVE.replace(old, new, 1) if old else LIVE)
+        status, printed = run(capsys, "acme_live", "--check", "--port", "ported")
+        assert (status, told in printed) == (int(bool(old)), True), printed
+        assert "compared in two processes: 2 operators with 3 kernels" in printed
+    assert main(["import", "acme_live.py", "--out", "o.yaml", "--check", "--port", "ported"]) == 2
+
+
+CPP = """\
+#include <torch/library.h>
+#include <torch/types.h>
+namespace un {
+at::Tensor same(const at::Tensor& self) { return self.clone(); }
+template <class T>
+at::Tensor fill(const at::Tensor& self, T value) { return at::full_like(self, value); }
+#define UNARY(X) X(relu6x) X(gelux)
+#define DEFINE(name) m.def(#name "(Tensor self) -> Tensor");
+#define IMPLEMENT(name) m.impl(#name, &un::same);
+template <class T>
+void add(torch::Library& m, const char* name) { m.def(name, &fill<T>); }
+void more(torch::Library& m) {
+  m.def("scaled(Tensor self) -> Tensor");
+  m.impl("scaled", c10::DispatchKey::CPU, &un::same);
+}
+static torch::Library object(torch::Library::FRAGMENT, "un", std::nullopt, __FILE__, __LINE__);
+static int registered = [] {
+  object.def("by_object(Tensor self) -> Tensor");
+  object.impl("plain", c10::DispatchKey::AutogradCPU, torch::CppFunction::makeFallthrough());
+  return 0;
+}();
+}  // namespace un
+TORCH_LIBRARY(un, m) {
+  m.def("plain(Tensor self) -> Tensor");
+  m.def("read(Tensor self) -> Tensor");
+  m.def("loop(Tensor self) -> Tensor");
+  UNARY(DEFINE)
+  un::add<double>(m, "fill_double");
+  un::more(m);
+  auto& alias = m;
+  alias.def("by_alias(Tensor self) -> Tensor");
+  for (const char* name : {"one", "two"}) {
+    m.def((std::string(name) + "(Tensor self) -> Tensor").c_str());
+  }
+}
+TORCH_LIBRARY_IMPL(un, CPU, m) {
+  m.impl("plain", &un::same);
+  m.impl("read", &un::same);
+  UNARY(IMPLEMENT)
+}
+"""
+
+
+def test_code_that_gets_the_library_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Macros, helpers, references and objects are named with their places, and no kernel is generated beside them."""
+    Path("un.cpp").write_text(CPP)
+    status, printed = run(capsys, "un.cpp")
+    assert status == 0
+    lines = [line.strip() for line in CPP.splitlines()]
+    for text in (
+        "static torch::Library",
+        "UNARY(DEF",
+        "un::add<",
+        "un::more(m)",
+        "auto& alias",
+        "alias.def",
+        "UNARY(IMPL",
+    ):
+        (number,) = [number for number, line in enumerate(lines, 1) if line.startswith(text)]
+        assert f"stays: un.cpp:{number}: " in printed, text
+    text = Path("o.yaml").read_text()
+    assert "dispatch" not in text
+    assert text.count("manual_kernel_registration: True") == text.count("- func: ")
+    status, printed = run(capsys, "un.cpp", "--check")
+    assert printed.count("not compared: un.cpp:") >= 7
+    assert "0 operators are registered alike" in printed
+
+
+def build(source: str, library: str) -> None:
+    """Compile a source into a library that PyTorch loads."""
+    paths = pytest.importorskip("torch.utils.cpp_extension")
+    includes = [word for path in paths.include_paths() for word in ("-isystem", path)]
+    (folder,) = paths.library_paths()[:1]
+    words = ["-O0", "-std=c++20", "-fPIC", "-shared", "-w", f"-L{folder}", "-ltorch", "-ltorch_cpu", "-lc10"]
+    subprocess.run(["g++", source, "-o", library, *includes, *words], check=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("torch")
+@pytest.mark.skipif(sys.platform != "linux", reason="the compiler is called as on Linux")
+def test_no_registration_of_a_built_library_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each operator of the dispatcher is in the file or named, whatever style of C++ registers it."""
+    Path("un.cpp").write_text(CPP)
+    build("un.cpp", "un.so")
+    status, printed = run(capsys, "un.cpp", "un.so")
+    assert status == 0, printed
+    names = ("relu6x", "gelux", "fill_double", "scaled", "by_object", "by_alias", "one", "two")
+    for name in names:
+        assert f"not explained: `un::{name}` (" in printed
+    assert "not explained: `un::plain`: no source that was read has its kernel for AutogradCPU" in printed
+    assert "11 registered in the process, 2 read, 9 stay by hand (" in printed
+    assert "- func: read(Tensor self) -> Tensor\n  dispatch: {CPU: same}" in Path("o.yaml").read_text()
+    status, printed = run(capsys, os.path.abspath("un.so"), "--check", "--port", "un.so")
+    assert status == 0, printed
+    assert "compared in two processes: 11 operators" in printed
