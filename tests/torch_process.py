@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -51,8 +50,7 @@ def torch_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TorchPro
 def _quick_answers(torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `opwright import` and `opwright coverage` ask processes with PyTorch, such copies answer."""
     if hasattr(os, "fork"):
-        own = SimpleNamespace(run=torch_process.run, TimeoutExpired=subprocess.TimeoutExpired)
-        monkeypatch.setattr(process, "subprocess", own)
+        monkeypatch.setattr(process, "run_limited", torch_process.run)
 
 
 class TorchProcess:
@@ -62,8 +60,8 @@ class TorchProcess:
         self._outputs = [folder / "stdout", folder / "stderr"]
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self, command: Sequence[str], **options: object) -> subprocess.CompletedProcess[str]:
-        """What `subprocess.run` returns with texts for outputs; the options are those texts."""
+    def run(self, command: Sequence[str], _seconds: float) -> subprocess.CompletedProcess[str]:
+        """What `run_limited` returns."""
         assert command[:2] == python_command(sys.executable, "")[:2]
         if self._process is None:
             program = [sys.executable, "-c", _PROGRAM]
