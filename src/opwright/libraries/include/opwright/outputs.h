@@ -277,12 +277,20 @@ struct Shapes {
 
   static Int floor_divide(const Int& dividend, const Int& divisor, const char* where) {
     const auto numbers = as_numbers(dividend, divisor);
-    return numbers ? Int(checked_floor_divide(numbers->first, numbers->second, where)) : dividend / divisor;
+    if (numbers) {
+      return checked_floor_divide(numbers->first, numbers->second, where);
+    }
+    check_symbol(dividend, " // ", divisor, where);
+    return dividend / divisor;
   }
 
   static Int modulo(const Int& dividend, const Int& divisor, const char* where) {
     const auto numbers = as_numbers(dividend, divisor);
-    return numbers ? Int(checked_modulo(numbers->first, numbers->second, where)) : dividend % divisor;
+    if (numbers) {
+      return checked_modulo(numbers->first, numbers->second, where);
+    }
+    check_symbol(dividend, " % ", divisor, where);
+    return dividend % divisor;
   }
 
   static Int negate(const Int& number, const char* where) {
@@ -595,6 +603,13 @@ struct Shapes {
     std::ostringstream text;
     text << size;
     return text.str();
+  }
+
+  // Refuses a divisor that is zero in a trace, where PyTorch's own error does not name the operator.
+  static void check_symbol(const Int& dividend, const char* sign, const Int& divisor, const char* where) {
+    if (is_zero(divisor)) {
+      fail(where, {text(dividend), sign, "0 divides by zero"});
+    }
   }
 
   static Int subtract_from_zero(const Int& number, const char* where) {
