@@ -28,6 +28,13 @@ class Differentiability(NamedTuple):
     of_outputs: tuple[bool, ...] | None
     condition: str | None
 
+    def of_single_gradient(self) -> tuple[bool, ...] | None:
+        """Whether each output is differentiable if formulas read `grad`, which is the gradient of the first one."""
+        if self.of_outputs is None or True not in self.of_outputs:
+            return self.of_outputs
+        first = self.of_outputs.index(True)
+        return tuple([position == first for position in range(len(self.of_outputs))])
+
 
 NOTHING_SAID: Final = Differentiability(None, None)
 

@@ -23,6 +23,7 @@ from opwright.model.derivatives import (
     autograd_keys,
     node_prefix,
 )
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.store import FORMULA_HELPERS
 from opwright.source import codes
@@ -268,7 +269,7 @@ class _Loader:
         node_name = None
         if formulas.differentiable_arguments:
             node_name = self.node_name(name, key)
-        return DifferentiabilityInfo(
+        info = DifferentiabilityInfo(
             name=name,
             function=function,
             node_name=node_name,
@@ -280,6 +281,10 @@ class _Loader:
             output_differentiability=outputs.of_outputs,
             output_condition=outputs.condition,
         )
+        if function.library is PYTORCH or not info.uses_single_grad:
+            return info
+        # Gradients of further outputs would come to a node that ignores them.
+        return info.replace(output_differentiability=outputs.of_single_gradient())
 
     def node_name(self, name: str, key: str) -> str:
         """Name of the next autograd node of a function under a dispatch key."""
