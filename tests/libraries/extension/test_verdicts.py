@@ -1,0 +1,57 @@
+"""How a new backend counts PyTorch's tests: a test that did not run says nothing about the device."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from tests.libraries.extension.backend_project import EXAMPLE
+
+#: How each test ends on the device and on the CPU, with what both say; `acme` stands for the device.
+IN_SET_UP = ("did not run", "did not run", "RecursionError: maximum depth")
+BOTH_FAIL = ("failed", "failed", "AssertionError: on acme")
+BOTH_PASS = ("passed", "passed", "")
+EXPECTED = ("xfailed", "xfailed", "AssertionError: on acme")
+LEFT_OUT = ("skipped", "passed", "SkipTest: for the CPU")
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The module of the example that compares the tests."""
+    monkeypatch.syspath_prepend(str(EXAMPLE / "tests"))
+    yield importlib.import_module("upstream")
+    for name in ("upstream", "skips"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("tests", "counts", "nothing_ran"),
+    [
+        ([IN_SET_UP, IN_SET_UP], (0, 0, 0, 2), True),
+        ([BOTH_FAIL, IN_SET_UP], (1, 0, 1, 1), True),
+        ([BOTH_PASS, IN_SET_UP], (1, 1, 0, 1), False),
+        ([BOTH_PASS, BOTH_FAIL, EXPECTED], (3, 2, 1, 0), False),
+        ([("did not run", "passed", "RuntimeError: on acme")], (1, 0, 0, 0), False),
+        ([LEFT_OUT], (0, 0, 0, 0), False),
+        ([], (0, 0, 0, 0), False),
+    ],
+)
+def test_what_tests_say(
+    upstream: ModuleType, tests: list[tuple[str, str, str]], counts: tuple[int, int, int, int], nothing_ran: bool
+) -> None:
+    """Tests that fail on both, and those that end in `setUp` on both, are not among those that are equal."""
+    sides = []
+    for side, device in enumerate(("acme", "cpu")):
+        outcomes = {
+            str(number): upstream.Outcome(test[side], test[2].replace("acme", device))
+            for number, test in enumerate(tests)
+        }
+        sides.append(upstream.Side([*outcomes], outcomes, set(), ""))
+    compared = upstream.compare("test_few", *sides)
+    assert (compared.run, compared.equal, compared.both_fail, compared.not_run) == counts
+    assert compared.nothing_ran == nothing_ran
+    assert len(compared.differences) == counts[0] - counts[1] - counts[2]
