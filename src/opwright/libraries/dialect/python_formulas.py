@@ -9,7 +9,7 @@ from typing import Final
 from tree_sitter import Node
 
 from opwright.dialects.cpp_expressions import split_cpp
-from opwright.dialects.derivatives.formula_shapes import formula_parser, range_of, source_of, text_of
+from opwright.dialects.derivatives.formula_shapes import LEAD, formula_parser, range_of, source_of, text_of, walk
 from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
 from opwright.libraries.dialect.formula_names import (
     CASTS,
@@ -43,6 +43,11 @@ class NoPython(Exception):
         self.help: Final = help
 
 
+def _has_value_for_type(node: Node) -> bool:
+    """Whether a node is a cast to a type that is a product or a reference to something in parentheses."""
+    return node.type == "cast_expression" and _field(node, "type").child_by_field_name("declarator") is not None
+
+
 class PythonTranslator:
     """Translates one formula. `namespaces` are the C++ namespaces of libraries, each with that of its operators."""
 
@@ -57,6 +62,8 @@ class PythonTranslator:
         self._names: Final = names
         self._operators: Final = operators
         self._namespaces: Final = namespaces
+        #: The values that names of ours stand for in the parsed text, each with its place.
+        self._values: Final[dict[str, tuple[bytes, int]]] = {}
         self._visitors: Final[dict[str, Callable[[Node], PythonValue]]] = {
             "identifier": self._name,
             "qualified_identifier": self._name,
@@ -77,8 +84,23 @@ class PythonTranslator:
 
     def translate(self) -> PythonValue:
         """Formula in Python. Raises NoPython."""
-        statement = formula_parser().parse(self._source).root_node.children[0]
-        return self._value(_field(_field(statement, "declarator"), "value"))
+        return self._value(self._parsed(self._source))
+
+    def _parsed(self, source: bytes) -> Node:
+        """Value of a statement, in which names stand for values that the parser takes for types.
+
+        `(a * (b)) * c` is a product, or `*c` as what `(a * (b))` is a type of: only the meaning of the names tells.
+        """
+        while True:
+            root = formula_parser().parse(source).root_node
+            cast = next(filter(_has_value_for_type, walk(root)), None)
+            if cast is None:
+                return _field(_field(root.children[0], "declarator"), "value")
+            start, inner = cast.start_byte, _field(cast, "type")
+            end = source.index(b")", inner.end_byte) + 1
+            name = f"_{len(self._values)}".ljust(end - start, "_").encode()
+            self._values[name.decode()] = source[inner.start_byte : inner.end_byte], inner.start_byte
+            source = source[:start] + name + source[end:]
 
     def _fault(self, node: Node, message: str, help: str = _WHAT_SERVES) -> NoPython:
         return NoPython(range_of(node, self._source), message, help)
@@ -91,6 +113,10 @@ class PythonTranslator:
 
     def _name(self, node: Node) -> PythonValue:
         text = text_of(node)
+        if text in self._values:
+            inner, start = self._values[text]
+            # Spaces keep the place of the value.
+            return self._value(self._parsed(LEAD.ljust(start) + inner + b";"))
         value = self._names.value(text) or CONSTANTS.get(_PREFIX.sub("", text))
         if value is None:
             raise self._fault(node, f"the formula reads `{text}`, which no name in Python stands for")
