@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,29 +12,7 @@ import pytest
 
 from opwright.migrate.importing import process
 from opwright.source.child import python_command
-
-_PROGRAM = """
-import gc, json, os, sys, torch
-folders = sys.path[1:]
-gc.freeze()
-for line in sys.stdin:
-    (text, *words), place, variables, outputs = json.loads(line)
-    copy = os.fork()
-    if not copy:
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        for number, path in enumerate(outputs, 1):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        os.chdir(place)
-        os.environ.clear()
-        os.environ.update(variables)
-        sys.path[:] = [*filter(None, variables.get("PYTHONPATH", "").split(os.pathsep)), *folders]
-        sys.argv = ["-c", *words]
-        exec(text, {"__name__": "__main__"})
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]), flush=True)
-"""
+from tests.copies import CopiedProcess
 
 
 @pytest.fixture(scope="session")
@@ -50,34 +27,16 @@ def torch_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TorchPro
 def _quick_answers(torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `opwright import` and `opwright coverage` ask processes with PyTorch, such copies answer."""
     if hasattr(os, "fork"):
-        monkeypatch.setattr(process, "run_limited", torch_process.run)
+        monkeypatch.setattr(process, "run_limited", torch_process.answer)
 
 
-class TorchProcess:
-    """Runs the commands of `python_command` in copies of a process, which starts when it is first asked."""
+class TorchProcess(CopiedProcess):
+    """Runs the commands of `python_command` in copies of a process with PyTorch."""
 
     def __init__(self, folder: Path) -> None:
-        self._outputs = [folder / "stdout", folder / "stderr"]
-        self._process: subprocess.Popen[str] | None = None
+        super().__init__(folder, "import torch")
 
-    def run(self, command: Sequence[str], _seconds: float) -> subprocess.CompletedProcess[str]:
+    def answer(self, command: Sequence[str], _seconds: float) -> subprocess.CompletedProcess[str]:
         """What `run_limited` returns."""
         assert command[:2] == python_command(sys.executable, "")[:2]
-        if self._process is None:
-            program = [sys.executable, "-c", _PROGRAM]
-            variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-            pipe = subprocess.PIPE
-            self._process = subprocess.Popen(program, stdin=pipe, stdout=pipe, text=True, env=variables)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        task = [command[2:], os.getcwd(), dict(os.environ), list(map(str, self._outputs))]
-        print(json.dumps(task), file=self._process.stdin, flush=True)
-        status = int(self._process.stdout.readline())
-        return subprocess.CompletedProcess(
-            command, status, *[path.read_text(errors="replace") for path in self._outputs]
-        )
-
-    def end(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.communicate()
+        return self.run(command[2], command[3:])

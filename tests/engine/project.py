@@ -19,6 +19,7 @@ from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from tests.conformance.inputs import reference_version
+from tests.copies import run_program
 
 PIN = "bool? pin_memory=None"
 
@@ -172,10 +173,9 @@ class Project:
 
     def run(self, *more: object, out: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A run as a process of its own, which must succeed."""
-        done = self.start(*more, out=out)
-        said, faults = done.communicate()
-        assert done.returncode == 0, faults
-        return subprocess.CompletedProcess(done.args, done.returncode, said, faults)
+        done = run_program(self.words(*more, out=out))
+        assert done.returncode == 0, done.stderr
+        return done
 
     def start(self, *more: object, out: Path | None = None) -> subprocess.Popen[str]:
         """A run that is under way; Ctrl-C ends it, even where the tests run in the background, which ignores Ctrl-C."""
