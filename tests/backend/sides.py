@@ -11,11 +11,12 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from opwright.dialects.dialect import LoadContext
 from opwright.model.dispatch_key import device_flags
@@ -35,6 +36,13 @@ Program = Callable[[Sequence[str]], object]
 #: The program that is run unless another is named.
 STUBS = "gen_backend_stubs"
 
+#: The variable that lets the reference go through all of PyTorch's operators for each file. Otherwise it gets those
+#: that the file may name: of the others it writes nothing, and to find that out is most of its work.
+WHOLE = "OPWRIGHT_ALL_OPERATORS"
+
+#: An operator of the reference, or a group of them.
+Operators = Any
+
 
 def reference_program(name: str) -> Program:
     """The reference's program, with PyTorch's entries parsed and grouped already."""
@@ -47,12 +55,18 @@ def reference_program(name: str) -> Program:
     native, tags = (str(aten / "native" / name) for name in ("native_functions.yaml", "tags.yaml"))
     functions = gen.parse_native_yaml(native, tags).native_functions
     group = gen.get_grouped_native_functions
-    groups = group(functions)
+    groups = [(_names_in(each), each) for each in group(functions)]
+
+    def grouped(given: Sequence[Operators]) -> Sequence[Operators]:
+        words = None if name != STUBS or os.environ.get(WHOLE) else _words_of(sys.argv[1:])
+        chosen = [each for names, each in groups if words is None or not words.isdisjoint(names)]
+        return chosen if given is functions else group(given)
+
     # The program for lazy tensors looks for the folder of ATen where it is not.
     generate = gen_lazy_tensor.run_gen_lazy_tensor
     setattr(gen_lazy_tensor, "run_gen_lazy_tensor", lambda _, *others: generate(str(aten), *others))  # noqa: B010
     module = gen_backend_stubs if name == STUBS else gen_lazy_tensor
-    setattr(module, "get_grouped_native_functions", lambda given: groups if given is functions else group(given))  # noqa: B010
+    setattr(module, "get_grouped_native_functions", grouped)  # noqa: B010
 
     def run(flags: Sequence[str]) -> None:
         # What the reference writes names the program that was started.
@@ -61,6 +75,19 @@ def reference_program(name: str) -> Program:
         module.main()
 
     return run
+
+
+def _names_in(operators: Operators) -> set[str]:
+    """The names of an operator, or of those in a group, without overloads."""
+    functions = operators.functions() if hasattr(operators, "functions") else [operators]
+    return {str(function.func.name.name) for function in functions}
+
+
+def _words_of(flags: Sequence[str]) -> set[str] | None:
+    """All words in the files that flags name; none if a file may write words in another way."""
+    paths = [Path(flag.rpartition("=")[2]) for flag in flags]
+    text = "\n".join([path.read_text(encoding="utf-8", errors="replace") for path in paths if path.is_file()])
+    return None if "\\" in text else set(re.findall(r"\w+", text))
 
 
 def opwright_program(name: str) -> Program:
