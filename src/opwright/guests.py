@@ -18,18 +18,21 @@ if TYPE_CHECKING:
     from opwright.dialects.field import Field
     from opwright.emit.family import Family
 
-#: The modules with the rows of each guest, in the order in which the tables have them.
-GUESTS: Final = ("opwright.libraries.rows", "opwright.backends.rows", "opwright.mobile.rows")
+#: The package of each guest, in the order in which the tables have their rows.
+GUESTS: Final = ("opwright.libraries", "opwright.backends", "opwright.mobile")
 
 
-def guest_rows() -> list[ModuleType]:
-    """Modules with the rows of the guests that are there."""
+def guest_rows(module: str = "rows") -> list[ModuleType]:
+    """Modules with the rows of the guests that are there: all rows, or the families alone.
+
+    Families are read before it is known whether there is anything to do, the other rows import more.
+    """
     modules = []
     for guest in GUESTS:
         try:
-            modules.append(import_module(guest))
+            modules.append(import_module(f"{guest}.{module}"))
         except ModuleNotFoundError as error:
-            if error.name != guest.rpartition(".")[0]:
+            if error.name != guest:
                 raise
     return modules
 
@@ -49,7 +52,7 @@ def guest_families() -> tuple[Family, ...]:
     >>> [family.name for family in guest_families()]
     ['library', 'backend', 'lazy', 'static_runtime', 'executorch_headers', 'executorch_sources']
     """
-    return tuple([family for rows in guest_rows() for family in rows.FAMILIES])
+    return tuple([family for rows in guest_rows("families") for family in rows.FAMILIES])
 
 
 def guest_fields(place: str) -> tuple[Field, ...]:

@@ -52,7 +52,12 @@ _SHIM_TABLES: Final = "torchgen.aoti.fallback_ops"
 #: Data that tools alone read.
 _DATA_OF_TOOLS: Final = "hand_registrations-"
 #: The tables whose words are read by rows.
-_TABLES: Final = frozenset(("opwright.dialects.table", "opwright.emit.registry", "opwright.guests", *GUESTS))
+_TABLES: Final = frozenset(
+    (
+        *("opwright.dialects.table", "opwright.emit.registry", "opwright.guests"),
+        *[f"{guest}.{module}" for guest in GUESTS for module in ("rows", "families")],
+    )
+)
 
 
 @cache
@@ -145,9 +150,9 @@ def _roots(programs: Iterable[str]) -> Iterator[str]:
             yield f"{_PACKAGE}.emit{module}" if module.startswith(".") else module
     loaded = {name for family in families for name in family.dialects + family.deferred_dialects}
     dialects = chosen_dialects([*loaded, *_FURTHER_DIALECTS])
-    for rows in guest_rows():
-        if {*rows.FAMILIES, *rows.DIALECTS}.intersection((*families, *dialects)):
-            yield rows.__name__
+    for rows, kinds in zip(guest_rows(), guest_rows("families"), strict=True):
+        if {*kinds.FAMILIES, *rows.DIALECTS}.intersection((*families, *dialects)):
+            yield from (rows.__name__, kinds.__name__)
     for dialect in dialects:
         loader = f"{dialect.package}.loader"
         yield loader if loader in module_paths() else dialect.package

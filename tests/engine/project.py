@@ -142,6 +142,11 @@ DEPRECATED = """\
   aten: soft(self, other, by)
 """
 
+NO_SHIMS = """\
+inductor_fallback_ops = {}
+aten_shimified_ops = {}
+"""
+
 SHIM_TABLES = """\
 inductor_fallback_ops = {"aten.twice.default": {}, "aten.shifted.default": {}, "aten.soft.default": {}}
 aten_shimified_ops = {"aten.rows.default": {}}
@@ -154,8 +159,8 @@ class Project:
     """Inputs of ATen in a folder, with few operators, and what is generated from them."""
 
     families: tuple[str, ...] = FAMILIES
-    place = "inputs"
-    """Where the inputs are, below the project's folder."""
+    place = "inputs/torchgen/packaged/ATen"
+    """Where the inputs are, below the project's folder: as an installed PyTorch has them."""
 
     def __init__(self, folder: Path, reference_inputs: Path) -> None:
         self.inputs = folder / self.place
@@ -163,6 +168,16 @@ class Project:
         self.out = folder / "out"
         self.yaml = self.inputs / "native" / "native_functions.yaml"
         self.yaml.write_text(ENTRIES)
+        self.derivatives = self.inputs.with_name("autograd") / "derivatives.yaml"
+        self.derivatives.parent.mkdir()
+        self.derivatives.write_text("[]\n")
+        self.shim_tables = self.inputs.parent.parent / "aoti" / "fallback_ops.py"
+        self.shim_tables.parent.mkdir()
+        self.shim_tables.write_text(NO_SHIMS)
+        # A folder that says its release lacks nothing, so that nothing comes from the installed PyTorch.
+        version = self.inputs.parents[2] / "torch" / "version.py"
+        version.parent.mkdir()
+        version.write_text(f"__version__ = '{reference_version()}'\n")
 
     def words(self, *more: object, out: Path | None = None) -> list[str]:
         """The arguments of a run."""
@@ -194,10 +209,7 @@ class Project:
 
 
 class WholeProject(Project):
-    """The same with inputs for every family that needs no file of a user, all of which are made.
-
-    The inputs lie as an installed PyTorch has them.
-    """
+    """The same with inputs for every family that needs no file of a user, all of which are made."""
 
     families = tuple(
         name
@@ -211,7 +223,6 @@ class WholeProject(Project):
         self.yaml.write_text(ENTRIES + MORE_ENTRIES)
         autograd = self.inputs.with_name("autograd")
         shutil.copytree(reference_inputs.with_name("autograd") / "templates", autograd / "templates")
-        self.derivatives = autograd / "derivatives.yaml"
         self.derivatives.write_text(DERIVATIVES)
         self.deprecated = autograd / "deprecated.yaml"
         self.deprecated.write_text(DEPRECATED)
@@ -219,12 +230,7 @@ class WholeProject(Project):
             path = self.inputs.parents[2] / template
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"${{{slot}}}\n" for slot in slots))
-        tables = self.inputs.parent.parent / "aoti"
-        tables.mkdir()
-        (tables / "fallback_ops.py").write_text(SHIM_TABLES)
-        version = self.inputs.parents[2] / "torch" / "version.py"
-        version.parent.mkdir(exist_ok=True)
-        version.write_text(f"__version__ = '{reference_version()}'\n")
+        self.shim_tables.write_text(SHIM_TABLES)
 
 
 class Edit(NamedTuple):

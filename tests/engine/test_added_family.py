@@ -98,6 +98,7 @@ KINDS_OF_PROJECTS = (
     "opwright.libraries.extension.project",
     "opwright.cli.describing",
     "opwright.dialects.extra_key_schemas",
+    "opwright.libraries.families",
 )
 
 

@@ -50,7 +50,7 @@ print(model_function(copy).recorded, model_function(plain).recorded)
 
 #: A field of library files: its row, and the attribute.
 LIBRARY_FIELD: Final = {
-    "dialects/library/fields.py": (
+    "libraries/dialect/fields.py": (
         "ROWS: Final = (\n",
         '    EntryField(Field("noted", "flag", FLAG, "A note."), lambda node, _: node.value == "True", "noted"),\n',
     ),

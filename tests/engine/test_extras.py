@@ -79,10 +79,12 @@ def believe(project: Project, header: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--depfile", "--stamp", "--provenance"])
-@pytest.mark.parametrize("place", ["inputs/native/tags.yaml", "linked.yaml", "out/aten/src/ATen/Functions.h", "state"])
+@pytest.mark.parametrize(
+    "place", [f"{Project.place}/native/tags.yaml", "linked.yaml", "out/aten/src/ATen/Functions.h", "state"]
+)
 def test_no_extra_file_overwrites_another(project: Project, tmp_path: Path, flag: str, place: str) -> None:
     """A file that an argument names and that is an input, an output or state is refused before anything is written."""
-    (tmp_path / "linked.yaml").symlink_to(tmp_path / "inputs" / "native")
+    (tmp_path / "linked.yaml").symlink_to(tmp_path / Project.place / "native")
     path = {
         "linked.yaml": tmp_path / "linked.yaml" / "tags.yaml",
         "state": project.out / ".opwright" / "lock",

@@ -31,18 +31,12 @@ from opwright.tools.lsp.project import kind_of
 from opwright.tools.lsp.reports import FileReport
 from opwright.tools.lsp.semantic_tokens import tokens_of
 from opwright.tools.lsp.worker import check_texts
-from tests.engine.project import DERIVATIVES, WholeProject
+from tests.engine.project import DERIVATIVES, NO_SHIMS, WholeProject
 from tests.engine.steps import Steps
 from tests.engine.test_work import LIBRARY_HEADS, repeated, written_library
 
 #: How often the inputs have their entries. The first run fills caches.
 COUNTS = (2, 4, 8, 16)
-
-
-NO_SHIMS = """\
-inductor_fallback_ops = {}
-aten_shimified_ops = {}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -62,9 +56,7 @@ def tree(folder: Path, count: int) -> WholeProject:
     assert shifted is not None
     project.derivatives.write_text("".join([shifted[0].replace("shifted", f"shifted{n}") for n in range(count)]))
     project.deprecated.write_text("[]\n")
-    (project.inputs.parents[1] / "aoti/fallback_ops.py").write_text(
-        "inductor_fallback_ops = {}\naten_shimified_ops = {}\n"
-    )
+    project.shim_tables.write_text(NO_SHIMS)
     return project
 
 

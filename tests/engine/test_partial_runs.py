@@ -10,10 +10,12 @@ import pytest
 from opwright.dialects.native_functions import loader
 from opwright.dialects.native_functions.entry import load_entry
 from opwright.torchgen import gen_backend_stubs
+from tests.conformance.inputs import reference_version
 from tests.engine.project import files_of, replace_once
 
 HEAD = "backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n"
-NATIVE = Path("ATen/native/native_functions.yaml")
+ATEN = Path("torchgen/packaged/ATen")
+NATIVE = ATEN / "native/native_functions.yaml"
 #: More than a run for a few operators reads, and fewer than all.
 FEW = 60
 
@@ -35,7 +37,7 @@ class Runs:
         """The exit status of a run for these operators, and what it says."""
         Path("acme.yaml").write_text(head + "".join(f"- {name}\n" for name in names.split()))
         self.read = 0
-        status = gen_backend_stubs.main(["-s", "acme.yaml", "--source-path", "ATen", "-o", out])
+        status = gen_backend_stubs.main(["-s", "acme.yaml", "--source-path", str(ATEN), "-o", out])
         return status, self._capsys.readouterr().err
 
 
@@ -45,7 +47,9 @@ def runs(
 ) -> Runs:
     """A working folder with PyTorch's inputs."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(reference_inputs, tmp_path / "ATen")
+    shutil.copytree(reference_inputs.parent, ATEN.parent)
+    Path("torch").mkdir()
+    Path("torch/version.py").write_text(f"__version__ = '{reference_version()}'\n")
     return Runs(monkeypatch, capsys)
 
 
@@ -115,7 +119,8 @@ def test_runs_after_edits_write_what_fresh_runs_write(runs: Runs, monkeypatch: p
         assert runs.run(names) == (0, "")
         assert runs.read < FEW
     edited = files_of(Path("out"))
-    shutil.copytree("ATen", "fresh/ATen")
+    for folder in ("torchgen", "torch"):
+        shutil.copytree(folder, f"fresh/{folder}")
     monkeypatch.chdir("fresh")
     assert runs.run(names) == (0, "")
     assert files_of(Path("out")) == edited

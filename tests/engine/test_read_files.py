@@ -14,7 +14,6 @@ from typing import Final
 import pytest
 
 import opwright
-from opwright import emit
 from opwright.cli.main import main
 from opwright.incremental.identity import InputStamps
 from opwright.incremental.state import _read, manifest_paths
@@ -26,7 +25,7 @@ from opwright.source.text import SourceFile
 from tests.engine.project import WholeProject, files_of
 
 ROOT: Final = Path(__file__).parents[2]
-TEMPLATES: Final = Path(emit.__file__).parent / "library" / "templates"
+TEMPLATES: Final = Path(opwright.__file__).parent / "libraries/emit/templates"
 EXECUTORCH: Final = ROOT / "tests/executorch/source/templates"
 _KERNELS: Final = "- op: add.out\n  kernels:\n    - arg_meta: null\n      kernel_name: mine::add_out\n"
 
@@ -186,6 +185,7 @@ OTHERS: Final[dict[str, Callable[[], object]]] = {
     "selection": lambda: Selection(everything=False, operators={"acme::twice": SelectedOperator("acme::twice")}),
     "tolerant": lambda: True,
     "strict": lambda: True,
+    "refuses_edits": lambda: True,
     "devices": lambda: frozenset(["mps"]),
     "release": lambda: "2.13.0",
     "libraries": lambda: (SourceFile("own.yaml", LIBRARY.replace("twice_cpu", "other_cpu")),),

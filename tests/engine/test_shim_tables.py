@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 from tests.engine.project import Project
 
 TABLES = "inductor_fallback_ops = {{{rows}}}\naten_shimified_ops = {{}}\n"
@@ -10,7 +12,7 @@ TWICE, SHIFTED = ('"aten.twice.default": {}', '"aten.shifted.default": {}')
 
 def write_tables(project: Project, *rows: str) -> str:
     """Write the tables beside the other inputs, and give their path."""
-    path = project.inputs / "aoti" / "fallback_ops.py"
+    path = project.shim_tables
     path.parent.mkdir(exist_ok=True)
     path.write_text(TABLES.format(rows=", ".join(rows)))
     return str(path)
@@ -24,6 +26,10 @@ def shims(project: Project) -> set[str]:
 
 def test_tables_that_come_and_change_are_seen(project: Project) -> None:
     """A run before there are tables, one with them, one after an edit: each makes what the tables then say."""
+    # A copy of the folder alone: the tables are those of the installed PyTorch, and these operators are not in them.
+    for folder in (project.derivatives.parent, project.shim_tables.parent, project.inputs.parents[2] / "torch"):
+        shutil.rmtree(folder)
+    project.shim_tables = project.inputs / "aoti" / "fallback_ops.py"
     project.run()
     assert shims(project) == set()
     path = write_tables(project, TWICE)

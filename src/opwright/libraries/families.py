@@ -1,0 +1,39 @@
+"""The families of files around the operators of libraries."""
+
+from __future__ import annotations
+
+from opwright.emit.family import Check, Family
+
+# Programs read the rows before they know whether there is anything to do: no import for types.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+#: Families of files.
+FAMILIES: Final = (
+    Family(
+        "library",
+        "the code around the operators of libraries",
+        emitters=(
+            *map("opwright.libraries.emit.{}".format, ("headers", "sources", "operator_tests", "c_shims", "stable")),
+            *map(
+                "opwright.libraries.emit.python.{}".format,
+                ("module", "loader", "fakes", "overlaps", "overloads", "gradients"),
+            ),
+            *map(
+                "opwright.libraries.emit.python.{}".format,
+                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references", "cache_keys"),
+            ),
+        ),
+        folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
+        imports=("opwright.libraries.dialect.loader",),
+        checks=(
+            *map(Check, ("opwright.libraries.emit.checks:check_shapes", "opwright.libraries.emit.checks:check_cpp")),
+            *map(
+                Check, ("opwright.libraries.emit.checks:check_stable", "opwright.libraries.emit.checks:check_c_shims")
+            ),
+        ),
+        by_default=False,
+        serves_libraries=True,
+    ),
+)
