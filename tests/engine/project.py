@@ -163,6 +163,7 @@ class Project:
     """Where the inputs are, below the project's folder: as an installed PyTorch has them."""
 
     def __init__(self, folder: Path, reference_inputs: Path) -> None:
+        self.folder = folder
         self.inputs = folder / self.place
         shutil.copytree(reference_inputs, self.inputs)
         self.out = folder / "out"

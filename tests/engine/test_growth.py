@@ -250,10 +250,16 @@ def grows_linearly(folder: Path, kind: str, steps_of: Callable[[Inputs], int], m
     return many - more < (1 + margin) * 2 * (more - few) + 200
 
 
+#: Commands that do with other inputs what the rest do, and a comparison that asks a process with PyTorch each time.
+SELDOM = {
+    "library import --check",
+    *("library stubs", "pytorch stubs", "pytorch dump", "pytorch new entry", "pytorch diff"),
+    *("backend edit", "backend explain", "backend dump", "backend diff"),
+}
+
+
 @pytest.mark.parametrize(
-    "name",
-    # The comparison asks a process with PyTorch each time.
-    [pytest.param(name, marks=pytest.mark.thorough if name.endswith("--check") else ()) for name in COMMANDS],
+    "name", [pytest.param(name, marks=pytest.mark.thorough if name in SELDOM else ()) for name in COMMANDS]
 )
 def test_commands_do_linear_work(name: str, tmp_path: Path) -> None:
     """A command does work in proportion to the entries of a library, of a backend, or of PyTorch's file."""

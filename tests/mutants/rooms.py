@@ -37,6 +37,9 @@ _WHEELS = tuple(
     for name in ("fetch", "hostile_index", "inputs", "pip_settings", "stable_headers", "tls", "wheel")
 )
 
+#: The guests of the compiler, whose rows are in its tables.
+_GUESTS = ("libraries", "backends", "mobile")
+
 #: The guards of each room, and of parts of a room that other tests guard: folders, modules and single tests below
 #: `tests`. A module belongs to the row with the longest name that its path starts with, and to no other. The examples
 #: in a module's docstrings guard it too.
@@ -133,6 +136,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "tools/explain/test_agreement.py",
         "tools/explain/test_texts.py",
     ),
+    "backends/dispatch": ("emit", "backend", "tools/coverage"),
     "tools/coverage/formats": (
         "tools/coverage/test_texts.py",
         "tools/coverage/test_formats.py",
@@ -180,6 +184,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "emit/registry": (
         *("emit/test_registry.py", "engine/test_added_family.py", "cli/test_autograd_programs.py"),
         *(*_CORE, *_AUTOGRAD, *_PYTHON, *_LAZY),
+    ),
+    **dict.fromkeys(
+        ("guests", *[f"{guest}/{table}" for guest in _GUESTS for table in ("families", "rows")]),
+        ("emit/test_registry.py", "dialects/test_dialects.py", "core/test_core.py", *_CORE),
     ),
     "emit/registrations": ("emit", *_CORE, *_AUTOGRAD),
     "mobile/static_runtime": ("static_runtime",),

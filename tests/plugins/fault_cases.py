@@ -54,13 +54,13 @@ class FaultCase(NamedTuple):
 
         Standard output is left out.
         """
-        folder = project.inputs.parent
+        folder = project.folder
         for name, text in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         command, *words = self.words
-        where = ["--source-path", "inputs", "--release", "2.13"] if command == "generate" else []
+        where = ["--source-path", Project.place, "--release", "2.13"] if command == "generate" else []
         out = ["--out", "out"] if command == "generate" else []
         out += ["--jobs", "1"] if out and "--jobs" not in more else []
         reported = io.StringIO()

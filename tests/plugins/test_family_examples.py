@@ -22,7 +22,7 @@ def generate(name: str, project: Project, *more: str) -> dict[str, str]:
     """The files of the family of an example, by path."""
     path = EXAMPLES / name / f"{name}.py"
     where = ["--source-path", str(project.inputs), "--release", "2.13", "--out", str(project.out), "--jobs", "1"]
-    with installed_below(project.inputs.parent):
+    with installed_below(project.folder):
         assert main(["generate", *where, "--plugin", str(path), "--only", name, *more]) == 0
         ensure_active(())
     return {path: data.decode() for path, data in files_of(project.out).items()}

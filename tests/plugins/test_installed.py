@@ -49,7 +49,7 @@ class Environment:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "1000"}
         command = [sys.executable, "-m", "opwright", *map(str, words)]
         done = subprocess.run(
-            command, text=True, env=environment, cwd=self.project.inputs.parent, capture_output=True, check=False
+            command, text=True, env=environment, cwd=self.project.folder, capture_output=True, check=False
         )
         assert done.returncode == status, done.stderr
         return done.stdout + done.stderr

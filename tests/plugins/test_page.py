@@ -36,9 +36,9 @@ def test_examples_are_valid(number: int) -> None:
 
 def test_the_first_plugin(project: Project) -> None:
     """The first plug-in of the page makes the file that the page shows."""
-    folder = project.inputs.parent
+    folder = project.folder
     (folder / "operator_list.py").write_text(EXAMPLES[1])
-    where = ["--source-path", "inputs", "--release", "2.13", "--out", "build", "--jobs", "1"]
+    where = ["--source-path", Project.place, "--release", "2.13", "--out", "build", "--jobs", "1"]
     with installed_below(folder):
         assert main(["generate", "--plugin", "operator_list.py", "--only", "operator_list", *where]) == 0
     lines = (folder / "build/lists/operators.txt").read_text().splitlines()
@@ -49,7 +49,7 @@ def test_the_first_plugin(project: Project) -> None:
 @pytest.mark.parametrize("page", ["plugins.md", "E1301"])
 def test_a_reader_of_vendors_files(page: str, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """The short readers of the page, and of the page about files that nothing reads, take a list in another form."""
-    folder = project.inputs.parent
+    folder = project.folder
     explained = find_code("E1301")
     assert explained is not None
     code = dedent(re.findall(r"(?ms)^    from opwright.*?^    plugin = .*?$", explained.explanation)[0])
@@ -59,7 +59,7 @@ def test_a_reader_of_vendors_files(page: str, project: Project, capsys: pytest.C
     (folder / "acme.yaml").write_text(
         '- {schema: "twice(Tensor self) -> Tensor", kernel: fast_twice}\n- {schema: gone}\n'
     )
-    where = ["--source-path", "inputs", "--release", "2.13", "--out", "build", "--jobs", "1"]
+    where = ["--source-path", Project.place, "--release", "2.13", "--out", "build", "--jobs", "1"]
     with installed_below(folder):
         assert main(["generate", "--backend", "acme.yaml", *where]) == 1
         assert "error[E1301]: the file is a list" in capsys.readouterr().err

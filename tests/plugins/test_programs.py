@@ -129,7 +129,7 @@ FILES = {
 @pytest.fixture
 def folder(project: Project) -> Iterator[Path]:
     """The folder of a project with the plug-in, in which programs run."""
-    folder = project.inputs.parent
+    folder = project.folder
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

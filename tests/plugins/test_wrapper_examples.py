@@ -25,9 +25,9 @@ supported:
 
 def generate(project: Project, backend: str, *plugins: str | Path) -> str:
     """The source of a backend with plug-ins."""
-    folder = project.inputs.parent
+    folder = project.folder
     (folder / "acme.yaml").write_text(backend, encoding="utf-8")
-    words = ["generate", "--source-path", "inputs", "--release", "2.13", "--out", "out", "--jobs", "1", "--stats"]
+    words = ["generate", "--source-path", Project.place, "--release", "2.13", "--out", "out", "--jobs", "1", "--stats"]
     named = [word for plugin in plugins for word in ("--plugin", str(plugin))]
     with installed_below(folder):
         assert main([*words, "--backend", "acme.yaml", "--only", "backend", *named]) == 0
@@ -81,7 +81,7 @@ plugin = Plugin("acme", api=1, wrapper_hooks=[WrapperHook("before", lambda wrapp
 
 def made_and_reused(project: Project, capsys: pytest.CaptureFixture[str], plugin: str) -> tuple[int, int]:
     """How many wrappers a run makes, and how many it takes from the run before, with a text of the plug-in."""
-    path = project.inputs.parent / "acme.py"
+    path = project.folder / "acme.py"
     path.write_text(plugin, encoding="utf-8")
     capsys.readouterr()
     generate(project, BACKEND, path)

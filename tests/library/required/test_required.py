@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from opwright.cli.main import main
-from tests.library.conftest import operators_of_abi
+from tests.compile.compiler import Compiler
+from tests.library.conftest import INCLUDE, generated_code, operators_of_abi, source_of_abi
 from tests.library.required import reference as functions
 from tests.library.required.distributed import placements_of_results, wrong_results
 
@@ -29,12 +30,24 @@ if TYPE_CHECKING:
 OWN = Path(__file__).parent
 
 
-@pytest.fixture(scope="module", params=["native", "stable"])
+@pytest.fixture(scope="module", params=[pytest.param("native", marks=pytest.mark.thorough), "stable"])
 def operators(
     request: pytest.FixtureRequest, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:
     """The operators, with each C++ interface, and what their Python package registers."""
     return operators_of_abi(str(request.param), OWN, program, torch, tmp_path_factory)
+
+
+def test_native_code_is_valid(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compilers take what is generated for the native interface, and kernels for it; to build that takes twice this."""
+    del torch
+    folder = source_of_abi("native", OWN, tmp_path_factory.mktemp("required_source"))
+    generated = generated_code(folder / "operators.yaml", tmp_path_factory)
+    compiler = Compiler(program, tmp_path_factory.mktemp("required_syntax"), [generated / "include", INCLUDE])
+    together = compiler.folder / "required.cpp"
+    sources = [*sorted((generated / "src" / "required").glob("*.cpp")), folder / "kernels.cpp"]
+    together.write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
+    compiler.check_syntax(together)
 
 
 def calls(torch: ModuleType) -> dict[str, Callable[[], list[Value]]]:
