@@ -23,8 +23,7 @@ def project(tmp_path: Path, reference_inputs: Path) -> Project:
     project = Project(tmp_path, reference_inputs)
     (tmp_path / "small.yaml").write_text(LIBRARY)
     # What a PyTorch brings itself stands beside its inputs.
-    (project.inputs / "torch").mkdir()
-    (project.inputs / "torch" / "_C.pyi").write_text("x: int\n")
+    (project.inputs.parents[2] / "torch" / "_C.pyi").write_text("x: int\n")
     return project
 
 
@@ -67,10 +66,10 @@ def test_an_edit_changes_what_shows_it(stubs: Callable[..., int], project: Proje
     assert stubs("--yaml", library) == 0
     after = times_of(project.out)
     assert [path for path in after if after[path] != before[path]] == [SMALL]
-    (project.inputs / "torch" / "_C.pyi").write_text("x: str\n")
+    (project.inputs.parents[2] / "torch" / "_C.pyi").write_text("x: str\n")
     assert stubs("--yaml", library) == 0
     assert [path for path, time in times_of(project.out).items() if time != after[path]] == ["torch-stubs/_C.pyi"]
-    (project.inputs / "torch" / "_D.pyi").write_text("y: str\n")
+    (project.inputs.parents[2] / "torch" / "_D.pyi").write_text("y: str\n")
     assert stubs("--yaml", library) == 0
     assert files_of(project.out)["torch-stubs/_D.pyi"] == b"y: str\n"
 
