@@ -37,7 +37,7 @@ OTHER_SCHEMAS = {
     "upgraders": "a program of its own makes its one file whole",
 }
 
-KEYS_OF_DEVICES = {"CPU", "CUDA", "MPS", "MTIA", "PrivateUse1", "XPU"}
+KEYS_OF_DEVICES = {"CPU", "CUDA", "HPU", "IPU", "MAIA", "MPS", "MTIA", "PrivateUse1", "XLA", "XPU"}
 
 
 def test_runs_with_flags(tmp_path: Path, reference_inputs: Path) -> None:

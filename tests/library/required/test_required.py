@@ -520,7 +520,7 @@ def test_generated_tests_compare_with_references(
         generated.test_reference("plain_norm", sample)
         generated.test_gradients("plain_norm", sample)
     wrong = dict.fromkeys(references.decompositions(), lambda x, weight: functions.rms_norm(x, weight, 1e-3))
-    monkeypatch.setattr(references, "decompositions", lambda: wrong)
+    monkeypatch.setattr(references, "references", lambda: wrong)
     with pytest.raises(AssertionError):
         generated.test_reference("plain_norm", tested.samples[0])
 

@@ -28,6 +28,7 @@ from opwright.libraries.emit.python import kernels as python_kernels
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import StableLibrary
 from opwright.libraries.emit.stable import emitters as stable_emitters
+from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
@@ -93,7 +94,7 @@ def _traced_modules(function: NativeFunction) -> Iterator[str]:
 def _is_traced(kernel: Kernel) -> bool:
     """Whether traces run a kernel, and do not only name the operator: one for a device works on real tensors."""
     key = kernel.key
-    return key.device is None or key.device.name == "Meta" or key.name.startswith(("Autograd", "Autocast"))
+    return key.device is None or key.device is META.device or key.name.startswith(("Autograd", "Autocast"))
 
 
 def _reads_binary(library: OperatorLibrary) -> bool:
