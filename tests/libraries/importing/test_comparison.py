@@ -281,6 +281,6 @@ def test_without_pytorch_texts_are_compared(monkeypatch: pytest.MonkeyPatch) -> 
     """Without PyTorch nothing says what a call runs, and nothing counts as proved."""
     monkeypatch.setattr("opwright.migrate.importing.comparison.find_spec", lambda _name: None)
     side = RegisteredSide()
-    comparison = compare_registrations(side, side, Explanations(frozenset(), {}, {}))
+    comparison = compare_registrations(side, side, Explanations({}, {}, {}))
     assert "without PyTorch" in comparison.compared
     assert not comparison.proved

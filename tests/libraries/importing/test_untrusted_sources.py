@@ -196,8 +196,8 @@ def test_no_writer_of_source_text_writes_structure(text: str, folder: Path) -> N
             assert kinds <= {ast.Expr, ast.Import, ast.Assign, ast.FunctionDef}
         else:
             assert not any(line.lstrip().startswith(("plugins", "int evil")) for line in content.splitlines()), path
-    for path in ("o.yaml", "b.yaml"):
-        read_head(path)
+    for library in ("o.yaml", "b.yaml"):
+        read_head(library)
     if main(["port", name]) == 0:
         ported = Path(name).read_bytes().decode()
         raw = f'R"F({text})F"'

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.migrate.importing.process import PROCESS, LoadedLibrary, LoadedOperator, statements_of
 from opwright.migrate.importing.registration import RegistrationStatement
+from opwright.model.dispatch_key import META
 from opwright.source.records import NamedTuple
 
 #: Tags that follow from the name or the kind of an operator, or that `custom_op` gives.
@@ -127,7 +128,7 @@ def _differences(rows: Sequence[RegistrationStatement], loaded_operator: LoadedO
     alias = next((row.alias_analysis for row in rows if row.alias_analysis), "from_schema")
     if loaded_operator.alias_analysis and loaded_operator.alias_analysis.replace("_kind", "") != alias:
         yield f"its alias analysis is `{loaded_operator.alias_analysis}` in the process, and `{alias}` in the sources"
-    faked = any(key in ("Meta",) or row.registrar == "custom_op" for row in rows for key in row.keys)
+    faked = any(key == META.name or row.registrar == "custom_op" for row in rows for key in row.keys)
     if loaded_operator.in_python and not faked and not any(row.python_module for row in rows):
         yield f"Python has {', '.join(loaded_operator.in_python)} for it, which stays where it is"
 
