@@ -22,7 +22,12 @@ open(sys.argv[1], "w").write(str(child.pid))
 """
 WAITS = "child.wait()"
 ENDS = "sys.exit(3)"
-CALLER = "import sys; from opwright.source.limited import run_limited; run_limited(sys.argv[1:], 600)"
+CALLER = """
+import signal, sys
+from opwright.source.limited import run_limited
+signal.signal(signal.SIGINT, signal.default_int_handler)
+run_limited(sys.argv[1:], 600)
+"""
 
 
 def _has_ended(process: int) -> bool:
@@ -69,7 +74,10 @@ def test_what_a_program_leaves_ends_with_it(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_all(tmp_path: Path) -> None:
-    """Ctrl-C reaches the process that waits, and no other group: it ends the program and its children."""
+    """Ctrl-C reaches the process that waits, and no other group: it ends the program and its children.
+
+    Where tests run in the background, processes begin with interrupts ignored.
+    """
     note = tmp_path / "child"
     with subprocess.Popen([sys.executable, "-c", CALLER, *_command(WAITS, note)], stderr=subprocess.DEVNULL) as caller:
         for _ in range(600):
