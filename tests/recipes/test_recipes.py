@@ -126,7 +126,7 @@ def test_dispatch_key(copy: Copy, tmp_path: Path, reference_inputs: Path) -> Non
 
     assert numbers.split() == [str(DispatchKey[name].value) for name in ("CPU", "CUDA", "Meta", "PrivateUse1")]
 
-    project.edit("    Acme:", "    Acne:")
+    project.edit("    Acme:", "    Acem:")
     failed = copy.start("-m", "opwright", *words)
     assert failed.returncode == 1
     assert "did you mean `Acme`?" in failed.stderr

@@ -204,6 +204,8 @@ OTHER_LISTS = {
     ("opwright.migrate.porting.stable_api", "clamp"),
     ("opwright.migrate.porting.stable_api", "index_fill"),
     ("opwright.migrate.porting.stable_api", "pow.Scalar"),
+    # Methods that every whole list of operators has, and lists of few lack.
+    ("opwright.dialects.derivatives.formula_checks", "expand"),
     # C++ has words for its logical operators.
     ("opwright.libraries.dialect.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.

@@ -31,7 +31,7 @@ from opwright.torchgen.selective_build.selector import SelectiveBuilder
 from opwright.torchgen.utils import FileManager
 from tests.executorch.executorch_cases import ExecutorchCase, load_cases, run_case
 
-TEMPLATES = Path(opwright.__file__).parent / "emit" / "executorch" / "templates"
+TEMPLATES = Path(opwright.__file__).parent / "mobile" / "executorch" / "templates"
 et_types: Any = import_module("opwright.torchgen.executorch.api.types")
 EVERYTHING = SelectiveBuilder.get_nop_selector()
 

@@ -157,7 +157,7 @@ class _Checker:
         """Release that files are checked against."""
         if self._inputs is None:
             arguments = self._arguments
-            inputs = open_named_inputs(arguments, Diagnostics(), torch=self._torch)
+            inputs = open_named_inputs(arguments, Diagnostics(), torch=self._torch, are_operators=True)
             self._inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
         return self._inputs
 

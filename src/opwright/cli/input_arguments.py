@@ -30,9 +30,13 @@ def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def open_named_inputs(
-    arguments: argparse.Namespace, sink: Diagnostics | None = None, torch: str | None = None
+    arguments: argparse.Namespace,
+    sink: Diagnostics | None = None,
+    torch: str | None = None,
+    *,
+    are_operators: bool = False,
 ) -> Inputs:
-    """Inputs that the arguments name; `torch` replaces `--torch`."""
+    """Inputs that the arguments name; `torch` replaces `--torch`. With `are_operators`, the command reads these alone."""
     from opwright.release.inputs import open_inputs
 
     inputs = open_inputs(
@@ -42,15 +46,18 @@ def open_named_inputs(
         require_hashes=arguments.require_hashes,
         sink=sink,
     )
-    return inputs if arguments.source_path is None or sink is None else completed_inputs(arguments, inputs, sink)
+    if arguments.source_path is None or sink is None:
+        return inputs
+    return completed_inputs(arguments, inputs, sink, autograd=not are_operators, shims=not are_operators)
 
 
 def completed_inputs(
-    arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics, *, autograd: bool = True
+    arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics, *, autograd: bool = True, shims: bool = True
 ) -> Inputs:
     """Inputs with what their folder lacks from the installed PyTorch, unless the arguments say that it has all.
 
-    `autograd` tells whether the program reads the inputs of autograd from that folder.
+    `autograd` tells whether the program reads the inputs of autograd from that folder, and `shims` whether it reads the
+    operators with a C shim.
     """
     asked = vars(arguments)
     if any(asked.get(name) for name in ("hermetic", "declared", "describe", "inputs_only")):
@@ -58,7 +65,7 @@ def completed_inputs(
     from opwright.release.lent import with_installed
 
     strict = bool(asked.get("strict"))
-    return with_installed(inputs, sink, release=asked.get("release"), strict=strict, autograd=autograd)
+    return with_installed(inputs, sink, release=asked.get("release"), strict=strict, autograd=autograd, shims=shims)
 
 
 def ask_whole_download(arguments: argparse.Namespace) -> Callable[[str, int | None], bool]:

@@ -112,7 +112,7 @@ def _request(arguments: argparse.Namespace, words: list[str], sink: Diagnostics)
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
-    inputs = open_named_inputs(arguments, sink)
+    inputs = open_named_inputs(arguments, sink, are_operators=True)
     catalog = Request(
         inputs=inputs.with_native_aot(arguments.native_aot_ops_dir),
         folders={},

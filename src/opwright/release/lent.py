@@ -81,16 +81,17 @@ def with_installed(
     release: str | None = None,
     strict: bool = False,
     autograd: bool = True,
+    shims: bool = True,
 ) -> Inputs:
     """The inputs of a folder with what it lacks from the installed PyTorch, if that is of the same release.
 
-    What a folder may lack is the file that says its release, the operators with a C shim, and, where `autograd` asks
-    for it, all inputs of autograd. The sink gets a note that says what came from where (W0508), an error if `strict`.
+    What a folder may lack is the file that says its release, where `shims` asks for it the operators with a C shim, and
+    where `autograd` asks for it all inputs of autograd. The sink gets a note that says what came from where (W0508), an error if `strict`.
     Inputs that lack nothing, and those for which no PyTorch is installed, stay as they are.
     """
     store, names = inputs._store, inputs.names()
     lacks_release = inputs.version_text is None and release is None
-    lacking = [SHIM_TABLES] if SHIM_TABLES not in names else []
+    lacking = [SHIM_TABLES] if shims and SHIM_TABLES not in names else []
     if autograd and _DERIVATIVES not in names:
         lacking.append(AUTOGRAD)
     if not isinstance(store, FolderStore) or not (lacks_release or (lacking and inputs.version_text is None)):

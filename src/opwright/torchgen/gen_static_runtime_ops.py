@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.format and formatter is None:
             help = "install clang-format, or pass `--no-format`"
             sink.warning(NO_FORMATTER, "no `clang-format` on the path: the files are not formatted", help=help)
-        inputs = completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False)
+        inputs = completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False, shims=False)
         incremental = IncrementalGeneration(run)
         incremental.write(
             incremental.load(inputs, lambda _: _request(arguments, inputs, run, formatter), sink, (), _scope)

@@ -63,7 +63,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     arguments.op_registration_whitelist = names
     families = tuple(program_families("gen_unboxing"))
     request = Request(
-        inputs=completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False),
+        inputs=completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False, shims=False),
         release=arguments.release,
         folders=dict.fromkeys(build_folders("", families), arguments.install_dir),
         families=families,

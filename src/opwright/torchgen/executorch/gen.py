@@ -215,7 +215,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.files.writer import make_folder
 
     _check_templates(arguments)
-    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False)
+    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False, shims=False)
     run = _identity(arguments)
     incremental = IncrementalGeneration(run)
     generation = incremental.load(
