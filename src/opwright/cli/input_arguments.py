@@ -36,7 +36,10 @@ def open_named_inputs(
     *,
     are_operators: bool = False,
 ) -> Inputs:
-    """Inputs that the arguments name; `torch` replaces `--torch`. With `are_operators`, the command reads these alone."""
+    """Inputs that the arguments name; `torch` replaces `--torch`.
+
+    With `are_operators`, the command reads operators alone, and nothing else is lent to a folder.
+    """
     from opwright.release.inputs import open_inputs
 
     inputs = open_inputs(

@@ -86,7 +86,8 @@ def with_installed(
     """The inputs of a folder with what it lacks from the installed PyTorch, if that is of the same release.
 
     What a folder may lack is the file that says its release, where `shims` asks for it the operators with a C shim, and
-    where `autograd` asks for it all inputs of autograd. The sink gets a note that says what came from where (W0508), an error if `strict`.
+    where `autograd` asks for it all inputs of autograd. The sink gets a note that says what came from where (W0508), an
+    error if `strict`.
     Inputs that lack nothing, and those for which no PyTorch is installed, stay as they are.
     """
     store, names = inputs._store, inputs.names()

@@ -27,6 +27,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.tools.diff.outputs import DIGEST
 from opwright.tools.explain.loading import ExplainRequest, load_part
 from opwright.tools.files.file_kinds import owners_of
 from opwright.tools.lsp.library import derivatives_path, load_library
@@ -91,17 +92,13 @@ def _is_renamed(token: str, changed: str, renamed: Renamed) -> bool:
     return re.fullmatch(f"(?:{renamed.old}|{renamed.new})".join(map(re.escape, parts)), changed) is not None
 
 
-#: A digest of the texts of a package. It tells nothing that these do not.
-_DIGEST: Final = re.compile(r'"[0-9a-f]{32}"')
-
-
 def _texts(job: Job, families: Sequence[str]) -> Iterator[str]:
     """The texts of all units, in their order, without digests of others."""
     for emitter in emitters(job, families):
         for unit in emitter.units(job):
             for value in emitter.fragment(unit, job).values():
                 for text in (value,) if isinstance(value, str) else value:
-                    yield _DIGEST.sub('""', text)
+                    yield DIGEST.sub('""', text)
 
 
 _DERIVATIVE: Final = re.compile(r"(?m)^(?:- +|  )?[\"']?name[\"']? *: *[\"']?((?:\w+::)?[\w.]+)\(")
