@@ -1,4 +1,4 @@
-"""What backends outside of PyTorch add to the compiler: their files, and the code around their kernels."""
+"""What backends outside of PyTorch add to the compiler: their files, and where their templates and fields are."""
 
 from __future__ import annotations
 

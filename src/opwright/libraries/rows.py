@@ -1,4 +1,4 @@
-"""What operator libraries add to the compiler: their files, and the code around their operators."""
+"""What operator libraries add to the compiler: their files, and where their templates and fields are."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _tensor(sizes: tuple[int, ...], codes: tuple[int, ...] | None, named: Mappin
     dtype = "float32" if "float32" in names else names[0] if names else "float32"
     if dtype.startswith(("int", "uint")):
         counts = [size for size in named.values() if isinstance(size, int) and size > 0]
-        return f"torch.randint(0, {min(3, 3, *counts)}, {shape}, dtype=torch.{dtype})"
+        return f"torch.randint(0, {min([3, *counts])}, {shape}, dtype=torch.{dtype})"
     if dtype == "bool":
         return f"torch.rand({shape}) < 0.5"
     return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
