@@ -9,6 +9,7 @@ from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.build_namespace import operators_expression
 from opwright.libraries.emit.drawn_samples import AllowedDtypes, drawn_samples, floating_dtypes, refusals
+from opwright.libraries.emit.judging import ENGINE
 from opwright.libraries.emit.python.calls import calls_of
 from opwright.libraries.emit.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
@@ -181,6 +182,7 @@ def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
         "package": tests.package,
         "namespace": tests.namespace,
         "library": library,
+        "engine": ENGINE.strip(),
         "devices": dumps(tests.devices),
         "operators": rows,
     }
