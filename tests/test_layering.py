@@ -229,6 +229,16 @@ def test_version_uses_are_found(code: str, count: int) -> None:
     assert len(list(version_uses(ast.parse(code)))) == count
 
 
+def test_libraries_differ_by_traits_alone() -> None:
+    """No code asks whether a library is PyTorch: it asks for one of the traits by which libraries differ."""
+    wrong = []
+    for name, tree in modules().items():
+        for node in ast.walk(tree) if room(name) != "release" else ():
+            sides = (node.left, *node.comparators) if isinstance(node, ast.Compare) else ()
+            wrong += [f"{name}:{side.lineno}" for side in sides if isinstance(side, ast.Name) and side.id == "PYTORCH"]
+    assert not wrong
+
+
 #: What a text ends with before a value that only a writer of `opwright.syntax` may put there.
 WRITTEN = ("#include <", '#include "')
 

@@ -15,7 +15,6 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema
 
@@ -86,7 +85,7 @@ def _signature(function: NativeFunction, symint: bool) -> Signature:
     return Signature(
         name(schema),
         shared_types.returns_type(schema.returns, function.style),
-        bindings if function.library is PYTORCH else with_valid_defaults(bindings),
+        with_valid_defaults(bindings) if function.library.takes_any_schema else bindings,
     )
 
 

@@ -17,7 +17,6 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import POSSIBLY_REDUNDANT_MEMORY_FORMAT, Binding, with_valid_defaults
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, FunctionSchema, TensorOptions
 from opwright.source.records import NamedTuple
@@ -132,7 +131,7 @@ class CppSignature(Signature):
         super().__init__(
             prefix + name(schema, faithful=faithful, symint=symint),
             shared_types.returns_type(schema.returns, function.style),
-            parameters if function.library is PYTORCH else with_valid_defaults(parameters),
+            with_valid_defaults(parameters) if function.library.takes_any_schema else parameters,
         )
         self.plain_name: Final = prefix + name(schema, faithful=faithful)
         self.function: Final = function
@@ -214,5 +213,5 @@ def return_name(function: NativeFunction, index: int, *, fallback: str = "result
         return result.name + "_return" if clashes else result.name
     name = fallback if len(schema.returns) == 1 else f"{fallback}{index}"
     # No argument of PyTorch's operators has this name.
-    clashes = function.library is not PYTORCH and any(name == argument.name for argument in schema.arguments.all)
+    clashes = function.library.takes_any_schema and any(name == argument.name for argument in schema.arguments.all)
     return f"{name}_return" if clashes else name

@@ -75,7 +75,7 @@ def split_kernel(text: str, library: Library = PYTORCH) -> tuple[str, str]:
     namespace, colons, name = text.rpartition("::")
     if not colons:
         return library.native, name
-    return (f"{namespace}::native" if library is PYTORCH else namespace.removeprefix("::")), name
+    return (f"{namespace}::native" if library.kernels_in_native else namespace.removeprefix("::")), name
 
 
 def unread_message(name: str) -> str:

@@ -22,7 +22,6 @@ from opwright.emit.emitter import FilePerUnit, Job
 from opwright.emit.registry import emitters, families_with
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument, make_argument, required_argument
@@ -154,7 +153,7 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
             if copy.has_composite_explicit:
                 help = f"write `{COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name}` in place of `{COMPOSITE_EXPLICIT.name}`"
             sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry, help=help)
-        elif copy.name.text == "view_copy" and copy.library is PYTORCH and kernel.name != "view_copy_symint":
+        elif copy.name.text == "view_copy" and copy.library.known_by_name and kernel.name != "view_copy_symint":
             message = f"the kernel of `view_copy` is called `view_copy_symint`, not `{kernel.name}`"
             sink.error(codes.COPY_WITHOUT_KERNEL, message, copy.entry)
         if len(view.schema.returns) != 1 or view.schema.returns[0].type not in (TENSOR, TENSOR_LIST):
@@ -217,7 +216,7 @@ def _report_not_functional(function: NativeFunction, job: Job, index: OverloadIn
     elif renamed is not None:
         help = f"one of the two names may be misspelt: `{function.name.base}`, `{renamed.name.base}`"
         also = (Label(schema_span(renamed), "the same arguments", primary=False),)
-    if function.library is PYTORCH:
+    if function.library.keeps_conventions:
         sink.error(codes.NOT_FUNCTIONAL, message, at, help=help or _form_help(function), also=also)
     else:
         message = (
@@ -254,7 +253,7 @@ def _is_left_alone(function: NativeFunction, job: Job) -> bool:
     """Whether an ungrouped operator writes, and is not among those that functionalization knows to leave alone."""
     if function.has_composite_implicit or not function.arguments.writes:
         return False
-    if function.library is not PYTORCH:
+    if not function.library.in_libtorch:
         if any(key.name == "Functionalize" for key in function.kernels):
             return False
         return (
@@ -298,7 +297,7 @@ def check_headers_of_pytorch(job: Job, sink: Diagnostics) -> None:
         return
     for name, functions in job.by_root.items():
         function = functions[0]
-        if function.namespace == "aten" or function.library is not PYTORCH:
+        if function.namespace == "aten" or not function.library.in_libtorch:
             continue
         hidden = job.rules.operators.intersection((name, *_stems(name)))
         if not hidden:

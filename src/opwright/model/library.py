@@ -26,10 +26,15 @@ class _Names(NamedTuple):
     implementations: str
     unboxing: str
     graph: str
+    in_libtorch: bool = False
+    kernels_in_native: bool = False
+    keeps_conventions: bool = False
+    known_by_name: bool = False
+    takes_any_schema: bool = True
 
 
 class Library(_Names):
-    """Names that the C++ code around the operators of a library has.
+    """Names that the C++ code around the operators of a library has, and in what its operators differ from others.
 
     `namespace` is that of the operators for the dispatcher; `api` is the C++ namespace of the functions that callers
     use, and the namespaces of everything else are below it. `headers` is the include folder of the headers that are
@@ -41,14 +46,24 @@ class Library(_Names):
     the functions that invert views, `implementations` the functions that choose among the kernels for one dispatch key,
     `unboxing` the boxed functions, and `graph` the nodes of the backward graph.
 
+    Code of a library that is `in_libtorch` is compiled as a part of PyTorch, and uses what PyTorch does not export: it
+    calls methods of tensors, and PyTorch neither functionalizes nor traces its operators as those of others. Kernels of
+    one with `kernels_in_native` are in namespaces called `native`, and what is made for a kernel is in the namespace
+    around it. Entries of one that `keeps_conventions` have the forms of `native_functions.yaml` alone, and groups of
+    their overloads are complete. Operators of one that is `known_by_name` stand in tables of `release/operator_names/`
+    with what their schemas do not say. Code of one that `takes_any_schema` also fits schemas that no operator of
+    PyTorch's has, such as those with an argument that has the name of one of its variables.
+
     >>> PYTORCH.operators, Library("acme", "acme", "acme/ops", "ACME_API").native
     ('at::_ops', 'acme::native')
     """
 
     __slots__ = ()
 
-    def __new__(cls, namespace: str, api: str, headers: str, export: str, *, graph: str = "") -> Library:
-        """Library. Only PyTorch's nodes are outside of the namespace `api`."""
+    def __new__(
+        cls, namespace: str, api: str, headers: str, export: str, *, graph: str = "", **traits: bool
+    ) -> Library:
+        """Library with namespaces below `api`, but for that of the backward graph if `graph` names another."""
         inside = f"{api}::{{}}".format
         return super().__new__(
             cls,
@@ -64,11 +79,13 @@ class Library(_Names):
             implementations=inside("implementations"),
             unboxing=inside("unboxing"),
             graph=graph or inside("autograd"),
+            **traits,
         )
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, str]]:
+    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, str | bool]]:
         """What a copy is made from."""
-        return self[:4], {"graph": self.graph}
+        first = self._fields.index("graph")
+        return self[:4], dict(zip(self._fields[first:], self[first:], strict=True))
 
 
 class Autocast(NamedTuple):
@@ -145,7 +162,18 @@ class LibraryFields(NamedTuple):
 
 
 #: PyTorch itself. Its generator uses these names for every operator, whatever namespace the entry has.
-PYTORCH: Final = Library("aten", "at", "ATen/ops", "TORCH_API", graph="torch::autograd::generated")
+PYTORCH: Final = Library(
+    "aten",
+    "at",
+    "ATen/ops",
+    "TORCH_API",
+    graph="torch::autograd::generated",
+    in_libtorch=True,
+    kernels_in_native=True,
+    keeps_conventions=True,
+    known_by_name=True,
+    takes_any_schema=False,
+)
 
 #: The namespace of a library that gets its namespace when it is compiled: the macro that names it. PyTorch's builds of
 #: extensions define it.

@@ -306,7 +306,7 @@ class UnlinkedFunction(EntryFields):
         self.needs_derivative: Final = is_abstract or has_ignored_kernels
         self.is_view: Final = is_view_schema(schema, self.tags)
         style = _STYLES[self.const_ref_mutables, self.in_structured_group]
-        if library is not PYTORCH:
+        if library.takes_any_schema:
             style |= TypeStyle.HELD_LISTS
             if schema.kind is SchemaKind.mutable:
                 style |= TypeStyle.OPTIONAL_WRITES
@@ -367,7 +367,7 @@ class UnlinkedFunction(EntryFields):
         if self.arguments.options is None:
             return False
         name = self.name.name
-        return self.library is not PYTORCH or not (name.endswith("_like") or name.startswith("new_"))
+        return not self.library.known_by_name or not (name.endswith("_like") or name.startswith("new_"))
 
     @property
     def has_composite_implicit(self) -> bool:

@@ -26,7 +26,6 @@ from opwright.libraries.emit.sources import source_sections
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.hooks import Implementation
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.backends import BY_HAND
 from opwright.schema.function import SchemaKind
@@ -137,21 +136,21 @@ def _all(job: Job) -> Iterator[KeyedKernel]:
             for function, kind in members:
                 yield function, backend.key.name, _wrapper(function, kind, backend)
     for function in factories(job):
-        if function.library is PYTORCH:
+        if function.library.in_libtorch:
             kernel = f"at::{native.name(function.schema)}"
             yield function, "BackendSelect", RegisteredKernel(RegistrationKind.backend_select, kernel)
     for functionalized in functionalized_units(job):
-        if functionalized.library is PYTORCH:
+        if functionalized.library.in_libtorch:
             for function in registered_functions(functionalized, job.rules):
                 yield function, "Functionalize", _functionalization(function)
     yield from _of_autograd(job)
     for function in job.catalog.functions:
-        if function.library is PYTORCH and not is_hand_written(function):
+        if function.library.in_libtorch and not is_hand_written(function):
             name = f"torch::TraceType::{kernel_name(function)}"
             yield function, "Tracer", RegisteredKernel(RegistrationKind.tracer, name)
     for key_name, table in BY_HAND.items():
         for name in table.in_release(job.rules):
-            if name in job.catalog and job.catalog[name].library is PYTORCH:
+            if name in job.catalog and job.catalog[name].library.in_libtorch:
                 yield job.catalog[name], key_name, RegisteredKernel(RegistrationKind.by_hand)
     for file in section_files(job):
         yield from _of_section(file, job)

@@ -46,7 +46,6 @@ from opwright.emit.registrations import (
     print_registrations,
 )
 from opwright.model.dispatch_key import META, Allocation
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic, Fault
@@ -128,7 +127,7 @@ def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, cont
     if not has_functions:
         return {"dispatch_anonymous_definitions": definitions}
     functions = [
-        dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers if wrapper.function.library is PYTORCH
+        dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers if wrapper.function.library.in_libtorch
     ]
     return {"dispatch_anonymous_definitions": definitions, "dispatch_namespaced_definitions": functions}
 

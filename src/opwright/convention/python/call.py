@@ -10,7 +10,6 @@ from opwright.convention import public_api, shared_types
 from opwright.convention.caching import per_function
 from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.signature import PythonSignature
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, Return, make_return
 from opwright.schema.types import base, list_of, optional
@@ -158,7 +157,7 @@ def dispatch_target(function: NativeFunction) -> str:
     if function.method:
         return f"self.{name}"
     makes_tensor = function.arguments.options is not None or function.root_name.endswith("_like")
-    if makes_tensor and function.library is PYTORCH:
+    if makes_tensor and function.library.in_libtorch:
         # These set `requires_grad`.
         return f"torch::{name}"
     return f"{function.library.api}::{name}"

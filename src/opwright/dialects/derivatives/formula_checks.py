@@ -115,7 +115,7 @@ class FormulaChecker:
         self._functions: Final = operators.union(helpers.names)
         self._known: Final = self._functions.union(_COMMON, _CONSTANTS, _ALWAYS)
         # If a helper is named like an operator of PyTorch's, the call may mean the operator.
-        meant = operators if functions and functions[0].library is PYTORCH else ()
+        meant = operators if functions and functions[0].library.in_libtorch else ()
         self._declarations: Final = {
             name: overloads for name, overloads in helpers.declarations.items() if name not in meant
         }

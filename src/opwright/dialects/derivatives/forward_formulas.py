@@ -8,7 +8,6 @@ from typing import Final
 from opwright.dialects.derivatives.formulas import substitute_word
 from opwright.dialects.derivatives.functions import EntryReport
 from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
@@ -128,7 +127,7 @@ def _linear(written: WrittenForward, sources: ForwardSources) -> str:
         sources.report.error(codes.LINEAR_ALONE, message, written.scalar.span)
     tangents = {argument.name for argument in sources.differentiable}
     arguments = [f"{name}_t" if name in tangents else name for name in sources.argument_names]
-    if function.library is not PYTORCH:
+    if not function.library.in_libtorch:
         # Libraries add no methods to tensors, and have no function for an overload with `manual_cpp_binding`.
         return f"{function.library.operators}::{function.name.unambiguous}::call({', '.join(arguments)})"
     called = f"{function.name.name}_symint" if function.schema.has_symint else function.name.name

@@ -8,7 +8,6 @@ from typing import Final
 
 from opwright.dialects.nearest import schema_span
 from opwright.model.catalog import Catalog
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
 from opwright.source import codes
@@ -115,7 +114,7 @@ class FunctionIndex:
         for function in self._by_root[named.root_name]:
             if (
                 function.arguments.out
-                or ("functional" in function.name.overload and function.library is PYTORCH)
+                or ("functional" in function.name.overload and function.library.known_by_name)
                 or function.name.name != named.name.name
             ):
                 continue

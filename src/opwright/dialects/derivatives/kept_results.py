@@ -10,7 +10,6 @@ import re
 
 from opwright.dialects.derivatives.entry import scope_of
 from opwright.model.derivatives import DifferentiabilityInfo, SavedKind
-from opwright.model.library import PYTORCH
 from opwright.source.records import NamedTuple
 
 
@@ -24,7 +23,7 @@ class ConstantResult(NamedTuple):
 
 def kept_results(info: DifferentiabilityInfo) -> tuple[ConstantResult, ...]:
     """Results without a gradient of which a formula reads the value, and not only `result.detach()`."""
-    if info.function.library is PYTORCH or not info.has_derivatives:
+    if not info.function.library.takes_any_schema or not info.has_derivatives:
         return ()
     saved = {saved.name for saved in info.saved_outputs if saved.kind is SavedKind.VALUE}
     has_gradient = differentiable_results(info)

@@ -23,7 +23,6 @@ from opwright.model.derivatives import (
     autograd_keys,
     node_prefix,
 )
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.store import FORMULA_HELPERS
 from opwright.source import codes
@@ -281,7 +280,7 @@ class _Loader:
             output_differentiability=outputs.of_outputs,
             output_condition=outputs.condition,
         )
-        if function.library is PYTORCH or not info.uses_single_grad:
+        if not function.library.takes_any_schema or not info.uses_single_grad:
             return info
         # Gradients of further outputs would come to a node that ignores them.
         return info.replace(output_differentiability=outputs.of_single_gradient())

@@ -26,7 +26,6 @@ from opwright.model.derivatives import (
     SavedKind,
     words_of,
 )
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DERIVATIVE_OF_INPLACE, WITH_ONE_TENSOR, WITHOUT_ALPHA
 from opwright.schema.function import Argument, SchemaKind, make_argument
@@ -374,7 +373,7 @@ def inplace_forward(
 
 def _turned_in_place(formula: str, function: NativeFunction) -> str:
     """Call of an in-place view of a library on the tangent, which has its sizes; empty for other formulas."""
-    if function.library is PYTORCH or "inplace_view" not in function.tags:
+    if function.library.in_libtorch or "inplace_view" not in function.tags:
         return ""
     library, base = function.library, function.name.base
     calls = rf"{library.api}::{base}(?:_symint)?|{library.operators}::{base}(?:_\w+)?::call"

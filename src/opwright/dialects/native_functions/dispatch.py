@@ -19,7 +19,6 @@ from opwright.model.dispatch_key import (
     DispatchKey,
     dispatch_keys,
 )
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, Precomputed, UfuncKey, UfuncLoop
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Argument, FunctionSchema
@@ -43,7 +42,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         return
     kernels: dict[DispatchKey, Kernel] = {}
     builder.kernels = kernels
-    in_library = builder.context.library is not PYTORCH
+    in_library = not builder.context.library.keeps_conventions
     if in_library and isinstance(node, Scalar) and node.kind == "str":
         _read_keys_alone(node, builder, kernels)
         return
@@ -165,7 +164,7 @@ def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
     text, library = scalar.value, builder.context.library
     if text.isidentifier() and text.isascii():
         return builder.context.kernel_namespace, text
-    is_global = text.startswith("::") and library is not PYTORCH
+    is_global = text.startswith("::") and not library.kernels_in_native
     parts = (text[2:] if is_global else text).split("::")
     for part in parts:
         if IDENTIFIER.fullmatch(part) is None:
@@ -173,7 +172,7 @@ def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
             builder.fault(codes.NATIVE_KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
             return library.native, text
-    if len(parts) > KERNEL_NAMESPACES + 1 and library is PYTORCH:
+    if len(parts) > KERNEL_NAMESPACES + 1 and library.kernels_in_native:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"
         builder.fault(codes.KERNEL_NAMESPACE, message, scalar.span)
     return split_kernel(text, library)
@@ -186,7 +185,7 @@ def build_kernels(builder: EntryBuilder, schema: FunctionSchema) -> dict[Dispatc
         if builder.structured or builder.structured_delegate is not None:
             return {}
         # A library may register the kernels of a factory by hand, with the keys that it needs.
-        is_by_hand = builder.manual_kernel_registration and builder.context.library is not PYTORCH
+        is_by_hand = builder.manual_kernel_registration and not builder.context.library.keeps_conventions
         if not builder.context.only_schemas and not is_by_hand:
             _check_factory(builder, schema)
         name, namespace = default_kernel_name(schema), builder.context.kernel_namespace
@@ -225,7 +224,7 @@ def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: 
             builder.key_span("dispatch"),
             help="delete it",
         )
-    elif builder.structured_delegate is None and not kernel.symint and library is PYTORCH:
+    elif builder.structured_delegate is None and not kernel.symint and library.keeps_conventions:
         builder.fault(
             codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
@@ -320,7 +319,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
 def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Adds the kernels that an entry with loops has."""
     span = builder.key_span("ufunc_inner_loop")
-    if builder.context.library is not PYTORCH:
+    if not builder.context.library.keeps_conventions:
         help = f"write `dispatch: {{CPU: {schema.name.unambiguous}}}`, with a kernel of yours"
         builder.fault(codes.UFUNC_STRUCTURED, "loops are made for PyTorch's operators alone", span, help=help)
         return

@@ -8,7 +8,6 @@ from opwright.dialects.native_functions.dispatch import add_ufunc_kernels, build
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryContext, EntryField, name_span
 from opwright.dialects.native_functions.fields import ROWS_BY_NAME
 from opwright.dialects.native_functions.rules import check_entry
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.tag_rules import fits_inplace
@@ -110,8 +109,8 @@ def _build_tags(builder: EntryBuilder, schema: FunctionSchema) -> frozenset[str]
     fails in PyTorch 2.13 if sizes are symbols.
     """
     context = builder.context
-    is_out = schema.is_out and context.library is PYTORCH
-    inplace = schema.name.inplace if context.library is PYTORCH else fits_inplace(schema)
+    is_out = schema.is_out and context.library.keeps_conventions
+    inplace = schema.name.inplace if context.library.keeps_conventions else fits_inplace(schema)
     key = (builder.tags, builder.namespace == "aten", is_out, inplace)
     tags = context.tag_sets.get(key)
     if tags is None:

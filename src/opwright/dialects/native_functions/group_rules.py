@@ -39,7 +39,7 @@ def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossRepor
         message = f"`{scratch.name}` has `_scratch_` arguments and other overloads of its signature"
         report.error(codes.SCRATCH_GROUP, message, report.name(scratch))
     elif (
-        first.library is PYTORCH
+        first.library.keeps_conventions
         and SchemaKind.functional not in members
         and not report.concerns_absent(first.name.base)
     ):
@@ -151,7 +151,7 @@ def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) ->
 
     Those of other libraries are where the library's functions are.
     """
-    if len(function.kernels) < 2 or function.library is not PYTORCH:
+    if len(function.kernels) < 2 or not function.library.kernels_in_native:
         return
     first, *others = function.kernels.values()
     for kernel in others:
@@ -224,7 +224,7 @@ def _needs_copy(view: UnlinkedFunction) -> bool:
     """
     if view.has_composite_implicit or "inplace_view" in view.tags:
         return False
-    if view.library is not PYTORCH and view.ends_in_autograd:
+    if not view.library.keeps_conventions and view.ends_in_autograd:
         return False
     return not view.name.base.endswith("_inverse")
 
@@ -324,7 +324,7 @@ def _cross_rules_check_inplace_view(
     function: UnlinkedFunction, plain: set[tuple[str, bool]], report: CrossReport
 ) -> None:
     name = function.name
-    if function.library is PYTORCH and name.name in SET_OPERATORS.in_any_release:
+    if function.library.known_by_name and name.name in SET_OPERATORS.in_any_release:
         return
     if not name.inplace:
         message = f"`{name}` is tagged `inplace_view`, but its name does not end with `_`"

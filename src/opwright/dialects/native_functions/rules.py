@@ -19,7 +19,6 @@ from opwright.dialects.native_functions.entry_builder import (
 )
 from opwright.dialects.native_functions.variants import out_name
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.base_types import LEARNED_TYPES, row_help
@@ -210,7 +209,7 @@ def check_entry(
 ) -> None:
     """Reports each rule between fields that the entry breaks."""
     check_types(builder, schema)
-    if builder.context.library is not PYTORCH:
+    if not builder.context.library.keeps_conventions:
         _check_tags(builder, schema)
         _check_held_defaults(builder, schema)
     if schema.arguments.out:
@@ -246,7 +245,7 @@ def check_entry(
         )
         message = "`_foreach` functions accept tensors on several devices"
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
-    if _SEEDED not in tags and _draws_numbers(schema, by_name=builder.context.library is PYTORCH):
+    if _SEEDED not in tags and _draws_numbers(schema, by_name=builder.context.library.known_by_name):
         _report_seed(builder, schema)
 
 
@@ -401,7 +400,7 @@ def _report_seed(builder: EntryBuilder, schema: FunctionSchema) -> None:
                 break
     message = f"`{schema.name}` draws random numbers and is not tagged `{_SEEDED}`"
     help = f"add `tags: {_SEEDED}`"
-    if builder.context.library is PYTORCH:
+    if builder.context.library.keeps_conventions:
         builder.fault(codes.SEED_TAG, message, at, help=help)
     else:
         # The dispatcher takes such an operator; that each has the tag is a rule of PyTorch's own file.

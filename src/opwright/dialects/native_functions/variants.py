@@ -14,7 +14,7 @@ from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH
+from opwright.model.library import NO_LIBRARY_FIELDS
 from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_OUT_OVERLOADS,
@@ -88,7 +88,7 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction], of_core_composit
 
 def _is_set(function: UnlinkedFunction) -> bool:
     """Whether a function is one of PyTorch's that give a tensor another storage, so the result is no view of it."""
-    return function.library is PYTORCH and function.name.name in SET_OPERATORS.in_any_release
+    return function.library.known_by_name and function.name.name in SET_OPERATORS.in_any_release
 
 
 def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -> bool:
@@ -96,7 +96,7 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
     out = members.get(SchemaKind.out)
     if out is None or len(members) > 1:
         return False
-    if out.library is not PYTORCH:
+    if not out.library.keeps_conventions:
         return True
     if out.name.text not in LONE_OUT_OVERLOADS.in_any_release and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
@@ -113,7 +113,7 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
 
 
 def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
-    if base.library is PYTORCH and base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
+    if base.library.keeps_conventions and base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
         message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
         at = report.returns(base)
         help = f"return a tensor, or write `dispatch: {{CompositeImplicitAutograd: {base.name.name}}}`"

@@ -24,7 +24,7 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.external_backend import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.model.hooks import Implementation
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
@@ -324,7 +324,7 @@ def public_namespace(kernel: Kernel | None, library: Library) -> str:
     In PyTorch it is the one around the kernel's namespace `native`. In other libraries, where an entry may name kernels
     of any namespace, it is that of the public functions.
     """
-    if kernel is None or library is not PYTORCH:
+    if kernel is None or not library.kernels_in_native:
         return library.api
     return kernel.namespace.replace("::native", "")
 

@@ -16,7 +16,6 @@ from opwright.cpp.translation import translate
 from opwright.emit.aten.units import NO_SLOTS, include, own_name, with_own_headers
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
 _CLONE: Final = "clone(/*memory_format=*/at::MemoryFormat::Contiguous)"
@@ -48,7 +47,7 @@ def view_copy_kernel(group: ViewGroup) -> str | None:
     view, copy = group.view, group.view_copy
     if copy is None or not has_view_copy_kernel(group):
         return None
-    if copy.name.text == "view_copy" and copy.library is PYTORCH:
+    if copy.name.text == "view_copy" and copy.library.known_by_name:
         return _VIEW_COPY
     kernel = copy.kernels[COMPOSITE_EXPLICIT_NON_FUNCTIONAL]
     signature = native.symint_signature(copy) if kernel.symint else native.signature(copy)
@@ -134,7 +133,7 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
 
 def _written_back(out: NativeFunction, results: list[str]) -> list[str]:
     """Copies into other arguments that an out form writes. Such forms of PyTorch's do not write to them."""
-    if out.library is PYTORCH:
+    if not out.library.takes_any_schema:
         return []
     written = [argument.name for argument in out.arguments.non_out if argument.is_write]
     return [f"  copy_arg({name}, {result});" for name, result in zip(written, results, strict=True)]

@@ -34,7 +34,7 @@ def key_macro(key: DispatchKey, rules: Rules, library: Library = PYTORCH) -> str
     >>> key_macro(CUDA, Rules(Version(2, 15)), Library("acme", "acme", "acme", "ACME_API"))
     'ACME_API'
     """
-    if library is PYTORCH and rules.device_export_macros:
+    if library.in_libtorch and rules.device_export_macros:
         return key.export_macro or library.export
     return library.export
 
@@ -49,7 +49,7 @@ def kernel_macro(kernel: Kernel, rules: Rules, library: Library = PYTORCH) -> st
 def class_macro(kernel: Kernel, rules: Rules, library: Library = PYTORCH) -> str:
     """Macro of the class of a structured kernel."""
     rule = kernel.key.class_export_rule
-    if rule and library is PYTORCH and rules.value(rule):
+    if rule and library.in_libtorch and rules.value(rule):
         return kernel.key.export_macro
     return kernel_macro(kernel, rules, library)
 
@@ -132,7 +132,7 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
 def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
     """Namespace of a unit's dispatch-key functions."""
     kernel, library = backend.kernel(unit), unit.library
-    if kernel is None or library is not PYTORCH:
+    if kernel is None or not library.kernels_in_native:
         return f"{library.api}::{backend.key.lower}"
     return kernel.namespace.replace("native", backend.key.lower)
 

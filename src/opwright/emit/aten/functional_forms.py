@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from opwright.convention.dispatcher import returned_arguments
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.signature import signature_key, unreturned_writes
@@ -23,7 +22,7 @@ def is_functionalized_by_pytorch(function: NativeFunction, *, has_tags: bool = T
     >>> is_functionalized_by_pytorch(opwright.load(torch="auto")["record_stream"])
     False
     """
-    if function.library is PYTORCH:
+    if function.library.in_libtorch:
         return False
     if has_tags and not function.tags.isdisjoint(TAG_RULES):
         return True
@@ -62,7 +61,7 @@ def written_results(function: NativeFunction, results: Sequence[str]) -> dict[st
     """
     schema = function.schema
     writes = [argument.name for argument in function.arguments.all if argument.is_write]
-    if function.library is PYTORCH:
+    if not function.library.takes_any_schema:
         return dict(zip(writes, results[len(results) - len(writes) :], strict=True))
     names = [*returned_arguments(schema), *[argument.name for argument in unreturned_writes(schema)]]
     values = dict(zip(names, results, strict=True))

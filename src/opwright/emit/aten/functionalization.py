@@ -16,7 +16,6 @@ from opwright.emit.aten.units import kernel_argument, shard_count, with_own_head
 from opwright.emit.aten.view_meta import operator_includes, view_group_includes
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED, REGISTERED_BY_HAND
 from opwright.release.rules import Rules
@@ -37,7 +36,7 @@ def registration(function: NativeFunction) -> str:
         signature = native.symint_signature(function) if composite.symint else native.signature(function)
         pointer = f"{signature.returns.text} (*)({signature.definition_parameters})"
         library = function.library
-        namespace = library.native if library is PYTORCH else composite.namespace
+        namespace = library.native if library.kernels_in_native else composite.namespace
         kernel = f"static_cast<{pointer}>({namespace}::{composite.name})"
     return f'm.impl("{function.name.text}", {kernel});'
 
@@ -48,7 +47,7 @@ def _writes(function: NativeFunction) -> bool:
 
 def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeFunction]:
     """Functions of a unit that have a registration here."""
-    by_hand = REGISTERED_BY_HAND.in_release(rules) if unit.library is PYTORCH else frozenset()
+    by_hand = REGISTERED_BY_HAND.in_release(rules) if unit.library.known_by_name else frozenset()
     if isinstance(unit, ViewGroup):
         if unit.view.name.text in by_hand:
             return []
@@ -61,7 +60,7 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
         return [] if any(function.name.text in by_hand for function in functions) else list(filter(_writes, functions))
     if unit.has_composite_implicit or not _writes(unit):
         return []
-    if unit.library is not PYTORCH:
+    if not unit.library.in_libtorch:
         return [] if all(result.annotation is None for result in unit.schema.returns) else [unit]
     return [] if unit.name.text in NOT_FUNCTIONALIZED.in_release(rules) else [unit]
 

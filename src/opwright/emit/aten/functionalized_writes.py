@@ -14,7 +14,6 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.emit.aten.functional_forms import written_results
 from opwright.emit.aten.units import key_set_parameter, own_name
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
 from opwright.release.rules import Rules
@@ -105,7 +104,7 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
     passed = [unwrap_plan(binding) for binding in signature.bindings]
     wanted = dispatcher.arguments(functional.schema, style=function.style)
     arguments: Sequence[str] = translate(tuple([plan.inner for plan in passed]), wanted)
-    keeps_dtype = rules.cumulative_out_keeps_out_dtype and function.library is PYTORCH
+    keeps_dtype = rules.cumulative_out_keeps_out_dtype and function.library.known_by_name
     if keeps_dtype and function.name.text in CUMULATIVE_OUT.in_release(rules):
         arguments = _with_dtype_of_out(arguments, wanted, function.arguments.out[0].name)
     output = own_name(function, OUTPUT)

@@ -19,7 +19,7 @@ RootGroups: TypeAlias = tuple[str, Sequence[NativeFunctionsGroup]]
 def meta_class(group: NativeFunctionsGroup) -> str:
     """Class whose method `meta` computes sizes and types, and with the values that it precomputes for `impl`."""
     parent = group.out.structured_inherits or "at::impl::MetaBase"
-    if group.library is not PYTORCH and group.out.structured_inherits:
+    if not group.library.in_libtorch and group.out.structured_inherits:
         parent = f"{PYTORCH.api}::{parent}"
     parameters = ", ".join([binding.declaration for binding in structured.meta_arguments(group)])
     precomputed, returns = "", "void"

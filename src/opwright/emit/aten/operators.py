@@ -27,7 +27,6 @@ from opwright.emit.aten.units import (
     shard_count,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import string_literal
 
@@ -95,7 +94,7 @@ namespace at { namespace _ops {"""
 
 def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     _, functions = root
-    if not context.options.own_headers or functions[0].library is not PYTORCH or not any(map(_is_method, functions)):
+    if not context.options.own_headers or not functions[0].library.in_libtorch or not any(map(_is_method, functions)):
         return {"declarations": [declaration(function) for function in functions]}
     others = [declaration(function) for function in functions if not _is_method(function)]
     return {"declarations": [_METHOD_CLASSES, *others]}

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.cpp import include_line
 
@@ -84,7 +84,7 @@ def own_name(function: NativeFunction, name: str) -> str:
 
     The code for PyTorch's operators is as its generator writes it.
     """
-    if function.library is not PYTORCH:
+    if function.library.takes_any_schema:
         taken = {argument.name for argument in function.arguments.all}
         while name in taken:
             name = f"generated_{name}"
@@ -135,4 +135,4 @@ def kernel_argument(kernel: str, library: Library) -> str:
     >>> kernel_argument("wrapper_CPU_relu", PYTORCH)
     'TORCH_FN(wrapper_CPU_relu)'
     """
-    return f"TORCH_FN({kernel})" if library is PYTORCH else kernel
+    return f"TORCH_FN({kernel})" if library.in_libtorch else kernel

@@ -30,7 +30,6 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.translation import translate
 from opwright.emit.aten.units import NO_SLOTS, include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.functionalization import SINGLE_OUTPUTS
 from opwright.release.rules import Rules
@@ -73,7 +72,7 @@ def view_meta(function: NativeFunction, group: ViewGroup, rules: Rules) -> ViewM
     members = view_meta_members(function, owns_tensors=rules.view_meta_owns_tensors, index=index)
     many = has_many_outputs(function.schema)
     single = None
-    if rules.single_output_view_replay and function.library is PYTORCH:
+    if rules.single_output_view_replay and function.library.known_by_name:
         single = SINGLE_OUTPUTS.in_release(rules).get(function.name.text)
     return ViewMeta(class_name(function.schema), function, group, members, many, single, index)
 
@@ -149,7 +148,7 @@ def creation(meta: ViewMeta, out_index: str = "0") -> str:
 
 
 def _is_as_strided(meta: ViewMeta) -> bool:
-    return meta.function.library is PYTORCH and meta.function.name.text == "as_strided"
+    return meta.function.library.known_by_name and meta.function.name.text == "as_strided"
 
 
 def _true_if(condition: bool) -> str:

@@ -12,7 +12,6 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import MIXED_RETURNS
 from opwright.schema.function import Argument, Return, SchemaKind
@@ -39,7 +38,7 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
     if not schema.returns:
         return Plumbing.RETURNS_NOTHING
     tensors_only = all(result.type.is_tensor_like for result in schema.returns)
-    knows_mixed = function.library is PYTORCH and schema.name.unambiguous in MIXED_RETURNS.in_any_release
+    knows_mixed = function.library.known_by_name and schema.name.unambiguous in MIXED_RETURNS.in_any_release
     if not tensors_only and not knows_mixed:
         return None
     if "inplace_view" in function.tags:
@@ -144,7 +143,7 @@ def _current_level(function: NativeFunction, kind: Plumbing) -> str:
 
     PyTorch has it in a type whose header is not usable outside, so libraries take the innermost level of the arguments.
     """
-    if function.library is PYTORCH:
+    if function.library.in_libtorch:
         return f"""\
   auto maybe_layer = maybeCurrentDynamicLayer();
   vmap_check_escaped(maybe_layer, "{kind.value}");

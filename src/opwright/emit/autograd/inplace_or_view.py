@@ -32,7 +32,6 @@ from opwright.emit.autograd.kernels import (
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
 from opwright.source.codes import UNHELD_ARGUMENT
@@ -66,7 +65,7 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
     """
     which = [index] if index else []
     view_func = f"{function.library.graph}::{class_name(function)}"
-    if function.library is not PYTORCH:
+    if not function.library.in_libtorch:
         arguments = [binding.name for binding in dispatcher.signature(function).bindings[1:]]
         return [
             f"func = std::make_unique<{view_func}>({', '.join([*arguments, *which])});",
@@ -98,7 +97,7 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
 
 def _viewed_tensor(function: NativeFunction) -> str:
     """Name of the tensor that is viewed, which for PyTorch's views is not their base if that has another name."""
-    return "self" if function.library is PYTORCH else view_base(function) or "self"
+    return "self" if function.library.known_by_name else view_base(function) or "self"
 
 
 def _view_preparation(function: NativeFunction, index: str) -> list[str]:
@@ -107,7 +106,7 @@ def _view_preparation(function: NativeFunction, index: str) -> list[str]:
     Of PyTorch's views it is known which may change the dtype.
     """
     tensor = _viewed_tensor(function)
-    if function.library is not PYTORCH:
+    if not function.library.known_by_name:
         result = f"_tmp[{index}]" if index else "_tmp"
         changes = f"{result}.scalar_type() != {tensor}.scalar_type()"
     else:

@@ -16,7 +16,6 @@ from opwright.convention.caching import per_function
 from opwright.emit.aten.units import include, kernel_argument, own_name
 from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import COMPOSED_VIEWS, HAND_WRITTEN, VIEWS
 from opwright.schema.function import Arguments, SchemaKind
@@ -29,7 +28,7 @@ def view_base(function: NativeFunction) -> str | None:
 
     PyTorch's views are known by name, those of other libraries by their schemas.
     """
-    if function.library is not PYTORCH:
+    if not function.library.known_by_name:
         aliased = [argument.name for argument in function.arguments.all if argument.annotation is not None]
         return aliased[0] if function.is_view and aliased else None
     name = function.root_name
@@ -46,7 +45,7 @@ def counted_arguments(function: NativeFunction) -> tuple[str, ...]:
 
     PyTorch counts those that an overload writes to and returns, other libraries all that it writes to.
     """
-    if function.library is not PYTORCH:
+    if function.library.takes_any_schema:
         return tuple([argument.name for argument in function.arguments.all if argument.is_write])
     return tuple(public_api.return_names(function)) if changes_arguments(function) else ()
 
@@ -122,7 +121,7 @@ def _public_name(function: NativeFunction) -> str:
 
 def is_hand_written(function: NativeFunction) -> bool:
     """Whether the kernel of the overload is written by hand."""
-    return function.library is PYTORCH and _public_name(function) in HAND_WRITTEN.in_any_release
+    return function.library.known_by_name and _public_name(function) in HAND_WRITTEN.in_any_release
 
 
 def operator_header(function: NativeFunction) -> str:
@@ -133,7 +132,7 @@ def operator_header(function: NativeFunction) -> str:
 def name_in_messages(function: NativeFunction) -> str:
     """What messages of generated code call the overload: PyTorch's without a namespace."""
     name, library = _public_name(function), function.library
-    return name if library is PYTORCH else f"{library.namespace}::{name}"
+    return name if library.in_libtorch else f"{library.namespace}::{name}"
 
 
 @per_function
@@ -143,7 +142,7 @@ def kernel_name(function: NativeFunction) -> str:
     In other libraries than PyTorch it is not that of a function which formulas can call.
     """
     name, overload = _public_name(function), function.name.overload
-    if function.library is not PYTORCH:
+    if function.library.takes_any_schema:
         overload = f"{overload}_kernel" if overload else "kernel"
     return f"{name}_{overload}" if overload else name
 
@@ -192,7 +191,7 @@ def declared_results(function: NativeFunction) -> str:
     returns = function.schema.returns
     names = public_api.return_names(function)
     if len(returns) == 1:
-        return f"auto {(returns[0].name or 'result') if function.library is PYTORCH else names[0]}"
+        return f"auto {names[0] if function.library.takes_any_schema else returns[0].name or 'result'}"
     return f"auto [{', '.join(names)}]"
 
 

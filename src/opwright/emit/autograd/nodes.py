@@ -16,7 +16,6 @@ from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo, DifferentiableFunction
-from opwright.model.library import PYTORCH
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.names import FOREACH_PREFIX
@@ -117,7 +116,7 @@ def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
         name=info.node_name,
         function=info.name,
         export=library.export,
-        bound_name="name()" if library is PYTORCH else f'"{library.namespace}_{info.node_name}"',
+        bound_name="name()" if library.in_libtorch else f'"{library.namespace}_{info.node_name}"',
         # Views use `as_strided`, whose backward function cannot be traced.
         superclass="Node" if _is_view(info, rules) else "TraceableFunction",
         over_lists=info.name.startswith(FOREACH_PREFIX),
@@ -140,7 +139,7 @@ def _kept(info: DifferentiabilityInfo) -> Kept | None:
 
 def _is_view(info: DifferentiabilityInfo, rules: Rules) -> bool:
     """Whether the node is that of a view; PyTorch's are known by name."""
-    if info.function.library is PYTORCH:
+    if info.function.library.known_by_name:
         return info.name in VIEWS.in_release(rules)
     return view_base(info.function) is not None
 
@@ -157,7 +156,7 @@ def _steps(info: DifferentiabilityInfo) -> tuple[Step, ...]:
         argument.name for argument in info.differentiable_arguments if argument.type.text in ("Tensor", "Tensor?")
     }
     steps = [_step(derivative, numbers, tensors) for derivative in info.derivatives]
-    if info.function.library is PYTORCH or info.name.startswith(FOREACH_PREFIX):
+    if not info.function.library.takes_any_schema or info.name.startswith(FOREACH_PREFIX):
         return tuple(steps)
     read = [_read_gradients(derivative, info) for derivative in info.derivatives]
     return tuple(

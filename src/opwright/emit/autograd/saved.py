@@ -8,7 +8,6 @@ from opwright.convention import shared_types
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.model.derivatives import DifferentiabilityInfo, SavedAttribute, SavedKind
-from opwright.model.library import PYTORCH
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.codes import UNSAVABLE
@@ -153,7 +152,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
         parameter = "std::vector<at::Scalar>&"
         return SavedField(name, fields, (f"{name}.clear();",), "", "", name, None, parameter, "scalars", "scalars")
     field_form = _FIELD_FORMS.get(type)
-    if field_form is None and info.function.library is not PYTORCH:
+    if field_form is None and info.function.library.takes_any_schema:
         field_form = _LIBRARY_FORMS.get(type)
     if field_form is None:
         spelt = type.text.lower()
@@ -169,7 +168,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
 
 def _is_refused(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> bool:
     """Whether compiled autograd takes no values of a type. PyTorch's operators save none."""
-    if info.function.library is PYTORCH or saved.kind is not SavedKind.VALUE:
+    if not info.function.library.takes_any_schema or saved.kind is not SavedKind.VALUE:
         return False
     # `at::Device` alone has no default constructor.
     return type not in _TAKEN[1:] and type not in map(c_types.optional, _TAKEN)

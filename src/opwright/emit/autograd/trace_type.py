@@ -23,7 +23,7 @@ from opwright.emit.autograd.kernels import (
     returned_value,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES
 from opwright.schema.function import Argument, Arguments, SchemaKind
@@ -62,7 +62,7 @@ _OPTIONS_OF_OUT: Final = tuple(
 def is_traced(function: NativeFunction) -> bool:
     """Whether calls are recorded: there is a tensor among the results, and the graph can hold all arguments."""
     return (
-        not (function.library is PYTORCH and function.root_name in TRACED_BY_CALLEES.in_any_release)
+        not (function.library.known_by_name and function.root_name in TRACED_BY_CALLEES.in_any_release)
         and any(result.type.is_tensor_like for result in function.schema.returns)
         and not any(argument.type.text in _UNTRACEABLE for argument in function.arguments.all)
     )
@@ -78,7 +78,7 @@ def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> li
 
 
 def _name_statement(name: str, library: Library) -> str:
-    recorded = RECORDED_AS.in_any_release.get(name, name) if library is PYTORCH else name
+    recorded = RECORDED_AS.in_any_release.get(name, name) if library.known_by_name else name
     return f'op_name = c10::Symbol::fromQualString("{library.namespace}::{recorded}");'
 
 
@@ -106,7 +106,7 @@ def _inputs(arguments: Arguments) -> str:
 def _is_factory(function: NativeFunction) -> bool:
     """Whether an out form writes what its functional form makes from tensor options."""
     # Of all overloads named `normal` some are factories; the others are recorded like them.
-    if function.category_override == "factory" or (function.library is PYTORCH and function.root_name == "normal"):
+    if function.category_override == "factory" or (function.library.known_by_name and function.root_name == "normal"):
         return True
     return not any(argument.type.is_tensor_like for argument in function.arguments.non_out)
 
@@ -121,7 +121,7 @@ def _input_lines(function: NativeFunction) -> list[str]:
         lines += _choice(
             "tracer_state->force_outplace", functional, ["  " + _input(argument.name) for argument in arguments.out]
         )
-    replaced = RECORDED_AS.in_any_release if function.library is PYTORCH else ()
+    replaced = RECORDED_AS.in_any_release if function.library.known_by_name else ()
     if function.root_name in replaced and _changes_argument(function):
         if arguments.out:
             lines.append("")

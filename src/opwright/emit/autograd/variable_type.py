@@ -97,7 +97,7 @@ def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
     parameters = "" if wrapper.has_formulas else f'"{name_in_messages(wrapper.function)}"'
     if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{wrapper.node}>({parameters})"
-    deleter = "deleteNode" if wrapper.function.library is PYTORCH else "torch::autograd::deleteNode"
+    deleter = "deleteNode" if wrapper.function.library.in_libtorch else "torch::autograd::deleteNode"
     return f"std::shared_ptr<{wrapper.node}>(new {wrapper.node}({parameters}), {deleter})"
 
 
@@ -140,7 +140,7 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 def _refused_inputs(wrapper: Wrapper) -> list[str]:
     """Inputs that formulas leave out, which must not require gradients; PyTorch takes its own named `output`."""
-    taken = ("output",) if wrapper.function.library is PYTORCH else ()
+    taken = ("output",) if wrapper.function.library.known_by_name else ()
     return [inp.name for inp in wrapper.inputs if inp not in wrapper.differentiated and inp.name not in taken]
 
 
@@ -242,7 +242,7 @@ def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
     """Statements that refuse complex outputs, where the formulas do not hold for them."""
     name = wrapper.function.root_name
     # PyTorch lists its formulas that hold for complex values. Authors of other libraries answer for theirs.
-    if wrapper.function.library is not PYTORCH or name in context.rules.complex_gradients:
+    if not wrapper.function.library.known_by_name or name in context.rules.complex_gradients:
         return []
     style = wrapper.function.style
     return [
@@ -318,7 +318,7 @@ def _reference_statements(wrapper: Wrapper) -> list[str]:
 
 def _is_reshaped(function: NativeFunction, context: FragmentContext) -> bool:
     """Whether an in-place function may change the sizes of its argument; PyTorch's are known by name."""
-    if function.library is not PYTORCH:
+    if not function.library.known_by_name:
         return "inplace_view" in function.tags
     return function.name.name in RESHAPED_IN_PLACE.in_release(context.rules)
 
@@ -366,12 +366,12 @@ def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
     function = differentiable_function.function
     if recording_operator(function) and not differentiable_function.infos:
         return "torch::CppFunction::makeFromBoxedFunction<&record_by_reference>()"
-    if differentiable_function.infos or (function.library is PYTORCH and _is_special(function)):
+    if differentiable_function.infos or (function.library.known_by_name and _is_special(function)):
         return ""
     is_taken = all(is_unpacked(argument.type) for argument in function.arguments.all)
-    if function.library is not PYTORCH and not is_taken:
+    if function.library.takes_any_schema and not is_taken:
         return _FINDS_ALL
-    if function.library is not PYTORCH and not function.arguments.out:
+    if function.library.takes_any_schema and not function.arguments.out:
         results = [result.type for result in function.schema.returns]
         types = [argument.type for argument in function.arguments.all] + results
         tensors = [type.text for type in types if holds_tensors(type)]

@@ -19,7 +19,6 @@ from opwright.emit.autograd.kernels import (
 from opwright.emit.autograd.wrapper_forward import any_tangent
 from opwright.emit.autograd.wrappers import Forward, Wrapper
 from opwright.emit.emitter import FragmentContext
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import (
     REPLACES_TENSORS,
@@ -100,7 +99,7 @@ def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: Fragm
     """
     call = indent(_call(wrapper, parameters))
     function = wrapper.function
-    if function.library is not PYTORCH:
+    if not function.library.in_libtorch:
         # The kernels are not PyTorch's, and the checks would take most of the time to compile the wrapper.
         return call
     if public_api.name(function.schema) in REPLACES_TENSORS.in_release(context.rules):
@@ -141,7 +140,7 @@ def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
         [f"{key_set(function)} & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]]
     )
     library = function.library
-    if library is PYTORCH:
+    if library.in_libtorch:
         name = public_api.name(schema, faithful=True, symint=schema.has_symint)
         call = f"{library.redispatch}::{name}({passed})"
     else:

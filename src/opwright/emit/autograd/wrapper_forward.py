@@ -9,7 +9,6 @@ from opwright.emit.autograd.kernels import name_in_messages
 from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable
 from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import ForwardDerivative
-from opwright.model.library import PYTORCH
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 
@@ -48,7 +47,7 @@ def refusal(wrapper: Wrapper) -> str:
     """Statement that refuses inputs with tangents."""
     function = wrapper.function
     name = name_in_messages(function)
-    reason = _NOT_YET if function.library is PYTORCH else "because there is no formula for it"
+    reason = _NOT_YET if function.library.in_libtorch else "because there is no formula for it"
     if function.kind is SchemaKind.out:
         reason = "because it is an out= function"
     return (

@@ -15,7 +15,6 @@ from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.derivatives.kept_results import ConstantResult, kept_results
 from opwright.emit.autograd.kernels import changes_arguments, counted_arguments, kernel_name, view_base
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES, NEVER_DIFFERENTIATED
 from opwright.schema.function import Argument, Return, SchemaKind
@@ -121,7 +120,7 @@ class Wrapper(NamedTuple):
     def accumulated(self) -> dict[str, str]:
         """Outputs of an operator of a library that are arguments which it writes to: the names of both."""
         function = self.function
-        if function.library is PYTORCH or self.info is None or changes_arguments(function):
+        if not function.library.takes_any_schema or self.info is None or changes_arguments(function):
             return {}
         written = {argument.name for argument in function.arguments.all if argument.is_write}
         names = zip(public_api.return_names(function), returned_arguments(function.schema), strict=True)
@@ -143,7 +142,7 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
     inputs = _inputs(function, info, repeated, over_lists)
     outputs = differentiable_outputs(function, info)
     public_name = public_api.name(function.schema)
-    constants = NEVER_DIFFERENTIATED.in_any_release if function.library is PYTORCH else frozenset()
+    constants = NEVER_DIFFERENTIATED.in_any_release if function.library.known_by_name else frozenset()
     undifferentiated = function.root_name in constants or public_name in constants
     written = written_arguments(differentiable_function)
     records = bool(inputs) and not undifferentiated and (bool(outputs or written) or (inplace and over_lists))
@@ -177,7 +176,7 @@ def wrapper_name(function: NativeFunction, key: str) -> str:
 def written_arguments(differentiable_function: DifferentiableFunction) -> tuple[str, ...]:
     """Arguments that an operator writes to besides its outputs, if it is of a library and has no derivatives."""
     function = differentiable_function.function
-    if function.library is PYTORCH or differentiable_function.infos:
+    if not function.library.takes_any_schema or differentiable_function.infos:
         return ()
     outputs = public_api.return_names(function) if changes_arguments(function) else ()
     return tuple([name for name in counted_arguments(function) if name not in outputs])
@@ -207,7 +206,7 @@ def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo
 def _repeated_arguments(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
     """Arguments of an in-place function over lists by the names of those of the function that it repeats."""
     if info is None:
-        if function.library is not PYTORCH or function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
+        if not function.library.known_by_name or function.name.text not in FOREACH_WITHOUT_DERIVATIVES.in_any_release:
             message = f"`{function.name}` has no derivatives to take over from the function that it repeats"
             raise Fault.at(LIST_WITHOUT_DERIVATIVES, message, function.entry)
         return {}
@@ -265,7 +264,7 @@ def _forward(function: NativeFunction, records: bool, derivatives: Sequence[Forw
         return Forward.NOTHING
     if derivatives:
         return Forward.FORMULAS
-    if function.schema.returns and not changes_arguments(function) and function.library is PYTORCH:
+    if function.schema.returns and not changes_arguments(function) and function.library.in_libtorch:
         return Forward.DECOMPOSED
     return Forward.REFUSED
 

@@ -13,7 +13,6 @@ from opwright.emit.emitter import Job
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META
 from opwright.model.external_backend import ExternalBackend, Fallback
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import (
     Backward,
@@ -122,7 +121,7 @@ def meta_support(
     >>> [meta_support(catalog[name], NO_META_KERNELS).name for name in ("add.out", "view", "reshape", "bincount")]
     ['structured', 'kernel', 'composite', 'missing']
     """
-    if META in function.kernels or (function.library is not PYTORCH and has_meta_kernel(function)):
+    if META in function.kernels or (not function.library.in_libtorch and has_meta_kernel(function)):
         return MetaSupport.kernel
     if function.in_structured_group:
         return MetaSupport.structured

@@ -11,7 +11,6 @@ from opwright.dialects.native_functions.resolution import qualified_name
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.external_backend import Fallback
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import shown_name
 from opwright.run.provenance import FileOrigin
@@ -33,7 +32,7 @@ def dispatch_records(
     rows = dispatch_table(function, registrations(job, function), None, fallbacks)
     # Composite kernels are the same for all devices without a kernel, so any such device will do.
     other_device = Dispatch(DeviceKernels(UNDEFINED, {}, {}), job.catalog, job.rules)
-    return tuple(_records(rows, function, other_device, by_hand if function.library is PYTORCH else None))
+    return tuple(_records(rows, function, other_device, by_hand if function.library.in_libtorch else None))
 
 
 def _records(
@@ -41,7 +40,7 @@ def _records(
 ) -> Iterator[DispatchRecord]:
     for row in rows:
         registration = row.registration
-        by_hand = row.key.by_hand if function.library is PYTORCH else ()
+        by_hand = row.key.by_hand if function.library.in_libtorch else ()
         place = sources.place(function.name.text, row.key) if sources is not None and by_hand else None
         if place is not None:
             by_hand = (str(place),)

@@ -18,7 +18,6 @@ from opwright.emit.emitter import Job
 from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.libraries import stable_convention as stable
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.source.span import Span
 from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
@@ -163,7 +162,7 @@ def _unboxing(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
 
 def _c_shims(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     """The C functions that AOTInductor calls. Those of libraries are not in PyTorch's table."""
-    if function.library is not PYTORCH:
+    if not function.library.in_libtorch:
         return
     units = shims_by_function(job).get(function, ())
     for unit in units:
@@ -185,7 +184,7 @@ def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
     except ValueError as error:
         yield SignatureRecord("stable", "", str(error))
     else:
-        yield SignatureRecord("stable", text, "" if function.library is PYTORCH else _served_releases(function))
+        yield SignatureRecord("stable", text, "" if function.library.in_libtorch else _served_releases(function))
 
 
 def _served_releases(function: NativeFunction) -> str:
@@ -215,7 +214,7 @@ _PRIVATE: Final = ("unique_dim",)
 def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ...]:
     """Signatures by which Python calls an overload; deprecated ones come last."""
     hints = hints_of(job)
-    if function.library is not PYTORCH:
+    if not function.library.in_libtorch:
         name = f"torch.ops.{function.namespace}.{function.name.name}"
         call = call_text(function_signature(function, method=False), hints)
         if function.arguments.all and function.arguments.all[0].name == "self":

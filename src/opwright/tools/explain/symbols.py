@@ -16,7 +16,6 @@ from opwright.emit.autograd.kernels import kernel_name
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.registry import build_folders, emitters
 from opwright.files.plan import file_specs, is_everything
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.run.provenance import (
     FileOrigin,
@@ -95,7 +94,7 @@ def planned_symbols(function: NativeFunction, job: Job, families: Sequence[str])
 
 def is_of_unit(function: NativeFunction, unit: object) -> bool:
     """Whether a unit is about an overload; those of libraries are about many operators."""
-    return function in (functions_of_unit if function.library is PYTORCH else all_functions_of_unit)(unit)
+    return function in (functions_of_unit if function.library.in_libtorch else all_functions_of_unit)(unit)
 
 
 def _symbols_of_units(

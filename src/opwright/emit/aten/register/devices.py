@@ -8,7 +8,6 @@ from typing import Final
 
 from opwright.emit.aten.backend import NO_CHOICES, Backend
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
@@ -47,7 +46,7 @@ def _has_device(argument: Argument, function: NativeFunction) -> bool:
     if not argument.type.is_tensor_like:
         return False
     type = argument.type.elem if isinstance(argument.type, ListType | OptionalType) else argument.type
-    return function.library is PYTORCH or not isinstance(type, ListType)
+    return not function.library.takes_any_schema or not isinstance(type, ListType)
 
 
 def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> str:

@@ -23,7 +23,6 @@ from opwright.emit.aten.register.devices import device_check, structured_guard
 from opwright.emit.aten.register.hooks import first_statements, hooked_body
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
-from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR
@@ -90,7 +89,7 @@ def _passes_proxies(function: NativeFunction, backend: Backend) -> bool:
     In-place wrappers of PyTorch pass `self`, and then overwrite it with the proxy, which has no values.
     """
     if function.kind is SchemaKind.inplace:
-        return backend.external or function.library is not PYTORCH
+        return backend.external or function.library.takes_any_schema
     return function.kind is SchemaKind.out
 
 
