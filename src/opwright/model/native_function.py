@@ -31,10 +31,10 @@ class Kernel:
     `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes
     symbolic integers, and so does one that is made with `symint`. The preprocessor tests `condition`, where it is
     not empty: the kernel exists where it holds. A kernel with `implementations` is a generated function that calls
-    one of them.
+    one of them; so does one that is `checked`, although Python serves all calls, since C++ checks them before.
     """
 
-    __slots__ = ("condition", "implementations", "key", "name", "namespace", "structured", "symint")
+    __slots__ = ("checked", "condition", "implementations", "key", "name", "namespace", "structured", "symint")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Kernel:
         implementations: tuple[KernelChoice, ...] = (),
         *,
         symint: bool = False,
+        checked: bool = False,
     ) -> None:
         self.key: Final = key
         self.name: Final = name
@@ -54,6 +55,7 @@ class Kernel:
         self.symint: Final = symint or "_symint" in name
         self.condition: Final = condition
         self.implementations: Final = implementations
+        self.checked: Final = checked
 
     @property
     def written(self) -> tuple[Kernel, ...]:
@@ -64,8 +66,23 @@ class Kernel:
 
     @property
     def python(self) -> str:
-        """The Python function that serves all calls, as `module:function`; empty if C++ serves some."""
-        return self.implementations[0].python if len(self.implementations) == 1 else ""
+        """The Python function that serves all calls, as `module:function`; empty if C++ serves or checks some."""
+        return self.implementations[0].python if len(self.implementations) == 1 and not self.checked else ""
+
+    def behind_checks(self) -> Kernel:
+        """The kernel with C++ before it, if it is a Python function."""
+        if not self.python:
+            return self
+        return Kernel(
+            self.key,
+            self.name,
+            self.namespace,
+            self.structured,
+            self.condition,
+            self.implementations,
+            symint=self.symint,
+            checked=True,
+        )
 
     def __repr__(self) -> str:
         return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"

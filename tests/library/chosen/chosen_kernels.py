@@ -33,3 +33,11 @@ def listed(
 def scaled(self: Tensor, by: float) -> Tensor:
     """The only kernel of an operator."""
     return self * by
+
+
+def rows(self: Tensor, weight: Tensor, *, eps: float) -> Tensor:
+    """A kernel that reads memory in order."""
+    assert self.is_contiguous()
+    if eps > 100:
+        raise ValueError("too large")
+    return (self * weight).sum(-1) + eps

@@ -35,6 +35,13 @@ operators:
     CPU:
     - {python: "chosen_kernels:listed", when: "self.dim() == 1", priority: 1}
     - alone
+# A Python function behind the checks and copies of C++.
+- func: rows(Tensor self, Tensor weight, *, float eps=0.5) -> Tensor
+  dispatch: {CPU: {python: "chosen_kernels:rows"}}
+  dims: {self: "*b d", weight: d, return: "*b"}
+  dtypes: {self: floating, weight: self}
+  layout: {self: contiguous, weight: contiguous!}
+  requires: eps > 0
 """
 
 
@@ -186,6 +193,48 @@ def test_stable_libraries_call_python(stable: Any, torch: ModuleType) -> None:  
     assert len(stable.mixed(row.reshape(1, 2), [], words=[])) == 1
     with stable.implementation("mixed", "alone"):
         assert len(stable.mixed(row, [row], words=["a"], label="x" * 50)) == 1
+
+
+@pytest.mark.thorough
+def test_calls_of_python_functions_are_checked(chosen: Any, stable: Any, torch: ModuleType) -> None:  # noqa: ANN401
+    """C++ refuses what the entry does not allow, eagerly and in traces, and copies before it calls the function."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    sys.path.insert(0, str(HERE))
+    table, weight = torch.ones(3, 2).t(), torch.ones(3)
+    for module in (chosen, stable):
+        name = module.__name__.partition(".")[0]
+        operator = getattr(torch.ops, name).rows.default
+        assert module.rows(table, weight).tolist() == [3.5, 3.5]
+        wrong = {
+            "dimension 0 of `weight` has size 2, and has to have size 3 (`d` of `self`)": (table, torch.ones(2)),
+            "`weight` has dtype float64, and has to have dtype float32 (that of `self`)": (table, weight.double()),
+            "`weight` is not contiguous, and has to be": (table, torch.ones(6)[::2]),
+        }
+        for message, arguments in wrong.items():
+            with pytest.raises(RuntimeError) as refused:
+                operator(*arguments)
+            assert str(refused.value).partition("\n")[0] == f"{name}::rows: {message}"
+            with FakeTensorMode() as mode, pytest.raises(RuntimeError) as traced:
+                operator(*map(mode.from_tensor, arguments))
+            assert str(traced.value).partition("\n")[0] == f"{name}::rows: {message}"
+        with pytest.raises(RuntimeError, match="`eps > 0` has to hold, and `eps` is 0"):
+            module.rows(table, weight, eps=0.0)
+        with pytest.raises((RuntimeError, ValueError), match="too large"):
+            module.rows(table, weight, eps=200.0)
+        assert set(torch.library.opcheck(operator, (table, weight)).values()) == {"SUCCESS"}
+        with pytest.raises(ValueError, match="`rows` has no implementations to choose from"):
+            module.implementation("rows", "rows").__enter__()
+
+
+def test_checked_python_functions_need_types_that_cpp_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the stable interface, C++ cannot pass all types to Python, so it cannot check their calls."""
+    file = tmp_path / "acme.yaml"
+    entry = "func: f(Tensor x, bool[2] y) -> Tensor\n  dispatch: {CPU: {python: m:f}}\n  dims: {x: n, return: n}"
+    file.write_text(f"namespace: acme\nabi: stable\noperators:\n- {entry}\n", encoding="utf-8")
+    assert main(["check", "--torch", "auto", "--library", str(file)]) == 1
+    printed = capsys.readouterr().out
+    assert "a Python kernel behind the checks of `f`, which has lists of booleans, needs `abi: native`" in printed
 
 
 @pytest.mark.parametrize(

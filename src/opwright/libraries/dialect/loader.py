@@ -30,7 +30,7 @@ from opwright.libraries.dialect.namespaces import (
     namespace_facts,
 )
 from opwright.libraries.dialect.overloads import overloads_with_dtype
-from opwright.libraries.dialect.requirements import share_requirements
+from opwright.libraries.dialect.requirements import put_behind_checks, share_requirements
 from opwright.libraries.dialect.saved import public_operators
 from opwright.model.catalog import Catalog
 from opwright.model.declared_outputs import depends_on_values
@@ -151,6 +151,7 @@ def _load_namespace(
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     share_requirements(functions)
+    put_behind_checks(functions)
     functions += [*contract_overloads(functions), *public_operators(functions)]
     linked = link_entries(functions, report, tag_by_kind=False)
     is_stable = facts.abi == "stable"
@@ -262,10 +263,6 @@ def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport
         if has_own_signatures or function.manual_kernel_registration:
             message = f"the kernels of `{function.name}` get arguments as they are, so nothing checks what it requires"
             report.error(codes.CONTRADICTION, message, at, help="let generated code declare and register the kernels")
-        elif any(kernel.python for kernel in function.kernels.values()):
-            message = f"`{function.name}` has a kernel in Python, which gets arguments that nothing checked"
-            help = "write the kernel in C++, or add one in C++, which then checks calls and chooses"
-            report.error(codes.CONTRADICTION, message, at, help=help)
         elif function.ends_in_autograd:
             message = f"`{function.name}` has kernels for autograd alone, before which nothing is checked"
             report.error(codes.CONTRADICTION, message, at, help="move the requirements to the operators that it calls")

@@ -575,3 +575,11 @@ def share_requirements(functions: list[UnlinkedFunction]) -> None:
             if shared.arguments() <= names:
                 fields = function.library_fields
                 function.library_fields = fields._replace(requirements=shared.refusing(annotated))
+
+
+def put_behind_checks(functions: list[UnlinkedFunction]) -> None:
+    """Let C++ check the calls of kernels in Python: those of operations that require something of their arguments."""
+    required = {function.name.base for function in functions if function.library_fields.requirements is not None}
+    for function in functions:
+        if function.name.base in required:
+            function.kernels.update({key: kernel.behind_checks() for key, kernel in function.kernels.items()})

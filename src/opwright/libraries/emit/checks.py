@@ -243,6 +243,9 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
     ):
         refusal = stable.call_refusal(function)
         if refusal:
+            if any(kernel.checked for kernel in function.kernels.values()):
+                yield _Feature("python", "a Python kernel behind the checks of", refusal, "remove what it requires")
+                return
             help = "let the Python function be the only kernel of its key, and call operators with C++ kernels from it"
             yield _Feature("python", "a Python kernel beside others of", refusal, help)
     if not PYTHON_POLICIES.keys() >= {row.policy for row in autocast_policies(function) if row.policy}:

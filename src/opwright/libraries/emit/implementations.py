@@ -31,6 +31,13 @@ _Calls: TypeAlias = Callable[[KernelChoice], str]
 
 def chosen_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, Kernel]]:
     """Functions with several kernels for a key, each with the kernel that chooses."""
+    for function, kernel in _called_kernels(functions):
+        if not kernel.checked:
+            yield function, kernel
+
+
+def _called_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, Kernel]]:
+    """The same, and functions with a kernel in Python that C++ checks before."""
     for function in functions:
         for kernel in function.kernels.values():
             if kernel.implementations and not kernel.python and not function.manual_kernel_registration:
@@ -50,7 +57,7 @@ def python_operator(function: NativeFunction, choice: KernelChoice) -> str:
 
 def _python_choices(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, KernelChoice]]:
     """The Python functions that C++ chooses, each with its overload."""
-    for function, kernel in chosen_kernels(functions):
+    for function, kernel in _called_kernels(functions):
         for choice in kernel.implementations:
             if choice.python:
                 yield function, choice
@@ -71,7 +78,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     checked = checked_kernels(part)
     in_python = list(_python_choices(part.functions))
     texts = [_python_call(function, choice) for function, choice in in_python]
-    for function, kernel in chosen_kernels(part.functions):
+    for function, kernel in _called_kernels(part.functions):
         texts += _native_texts(function, kernel, checked)
     if not texts and not part.forces_implementations:
         return Section()
@@ -167,7 +174,7 @@ def _native_texts(
 def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
     """Functions that choose, for a library with the stable interface; empty if it has none."""
     functions, texts = list(functions), []
-    for function, kernel in chosen_kernels(functions):
+    for function, kernel in _called_kernels(functions):
         signature = stable.signature(function)
         passed = ", ".join([binding.name for binding in signature.bindings])
         calls = {
@@ -178,7 +185,8 @@ def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
     if not texts:
         return ""
     definitions = _python_definitions(library, list(_python_choices(functions)), "STABLE_")
-    return _in_namespace(library, texts, _FORCE_STABLE) + definitions
+    force = _FORCE_STABLE if any(True for _ in chosen_kernels(functions)) else ""
+    return _in_namespace(library, texts, force) + definitions
 
 
 def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Signature) -> str:
@@ -190,7 +198,10 @@ def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Si
 
 
 def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call: _Calls) -> list[str]:
-    """Object that knows which kernel is forced, and the function that chooses."""
+    """Object that knows which kernel is forced, and the function that chooses, or calls the only one."""
+    if kernel.checked:
+        only = call(kernel.implementations[0])
+        return [guard(kernel.condition, f"{signature.definition(kernel.name)} {{\n  return {only};\n}}")]
     choice = f"{kernel.name}_choice"
     names = ", ".join([string_literal(implementation.kernel.name) for implementation in kernel.implementations])
     operator = string_literal(f"{function.namespace}::{function.name.name}")

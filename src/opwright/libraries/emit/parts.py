@@ -116,7 +116,9 @@ def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
     parts += [[unit for unit in library.catalog.groups if _condition_of(unit) == condition] for condition in conditions]
     derivatives = _derivatives_by_part(library.derivatives, parts)
     are_chosen = any(
-        kernel.implementations for function in library.catalog.functions for kernel in function.kernels.values()
+        kernel.implementations and not kernel.python and not kernel.checked
+        for function in library.catalog.functions
+        for kernel in function.kernels.values()
     )
     return [
         _part(library, number, units)._replace(
