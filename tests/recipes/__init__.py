@@ -55,6 +55,24 @@ def recipes() -> dict[str, Recipe]:
     return found
 
 
+class Cost(NamedTuple):
+    """What the page says of a change: the files that it changed and changes, and the lines to read then and now."""
+
+    title: str
+    files_before: int
+    files: int
+    lines_before: int
+    lines: int
+
+
+def costs() -> list[Cost]:
+    """The rows of the page's table of what changes cost, each with the title of its recipe."""
+    section = PAGE.read_text(encoding="utf-8").split("## What a change costs\n")[1].split("\n## ")[0]
+    titles = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")): title for title in recipes()}
+    rows = re.findall(r"^\| \[[^\]]*\]\(#([\w-]+)\) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", section, re.M)
+    return [Cost(titles[anchor], *[int(number.replace(",", "")) for number in numbers]) for anchor, *numbers in rows]
+
+
 def add_row(module: Path, table: str, row: str) -> None:
     """Write a row as the last one of a table, which is a tuple over several lines."""
     text = module.read_text(encoding="utf-8")

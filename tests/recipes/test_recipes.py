@@ -8,17 +8,48 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.engine.project import Project, files_of
-from tests.recipes import ROOT, Recipe, add_row, file_of, recipes
+from tests.engine.project import Project, files_of, replace_once
+from tests.recipes import ROOT, Cost, Recipe, add_row, costs, file_of, recipes
 
-#: How many files a recipe may have one read.
+#: How many files a recipe may have one read, and how many a change may touch besides the code of its author.
 LIMIT = 6
+MOST_CHANGED = 2
 
 RECIPES = recipes()
+
+#: What each change that the page counts touches, in tests that follow its recipe: here, or in
+#: `tests/engine/test_added_field.py`.
+CHANGES = {
+    "Add a field of an entry": ("model/native_function.py", "dialects/native_functions/fields.py"),
+    "Add a field to library files": ("libraries/dialect/fields.py", "model/library.py"),
+    "Add a dispatch key": ("model/dispatch_key.py",),
+    "Add a type": ("schema/base_types.py",),
+    "Add a family": ("emit/registry.py", "emit/aten/operator_list.py"),
+    "Add a calling convention": ("convention/handles.py",),
+    "Add an option": ("emit/emitter.py", "cli/generate.py"),
+    "Add a behaviour of a release": ("release/rules.py",),
+}
+
+
+@pytest.mark.parametrize("cost", costs(), ids=lambda cost: cost.title)
+def test_costs_are_those_of_the_page(cost: Cost) -> None:
+    """A change touches as few files as the page says, and its recipe has one read no more lines than it says."""
+    recipe = RECIPES[cost.title]
+    changed = {*map(file_of, CHANGES[cost.title])}
+    assert changed <= {*map(file_of, recipe.changed)}
+    assert len(changed) == cost.files <= min(MOST_CHANGED, cost.files_before)
+    lines = sum(len((ROOT / file_of(name)).read_text(encoding="utf-8").splitlines()) for name in recipe.read)
+    assert 0.9 * cost.lines < lines <= cost.lines
+
+
+def test_every_change_has_its_cost() -> None:
+    """The page counts the changes that tests follow."""
+    assert {cost.title for cost in costs()} == CHANGES.keys()
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -154,3 +185,101 @@ def test_family(copy: Copy, tmp_path: Path, reference_inputs: Path) -> None:
     project.edit("float eps=1e-6", "float eps=1e-5")
     assert "1 written" in copy.python("-m", "opwright", *project.words("--jobs", "1"))
     assert "float eps=1e-5" in project.out.joinpath("lists/operators.txt").read_text()
+
+
+#: Asks for all that knows base types what it makes of one, the type of C++ in a source among them.
+_ASK_TYPE = """
+import sys
+from opwright.convention import dispatcher
+from opwright.libraries.dialect.expression_types import value_type
+from opwright.migrate.importing.pybind import _QUALIFIERS
+from opwright.migrate.porting import values
+from opwright.schema import parse_schema, parse_type
+from opwright.syntax.cpp_functions import inferred_schema
+from opwright.syntax.cpp_types import are_different, read_type
+schema = parse_schema("f(Event e, Event[] more) -> Event?")
+print(*[parameter.type.text for parameter in dispatcher.arguments(schema)], sep="; ")
+print(inferred_schema("f", "at::Event", ["const c10::Event&", "std::optional<at::Event>"], {}))
+types = [read_type(text) for text in ("at::Event", "c10::Event", "at::Tensor")]
+print(*[are_different(types[0], other) for other in types[1:]])
+print(value_type(parse_type("Event")).kind.name, values.value_type("at::Event"), _QUALIFIERS["Event"])
+"""
+
+
+def test_type(copy: Copy) -> None:
+    """A type that is added as the page says is one of schemas and C++, of sources that are imported, and of ports."""
+    recipe = RECIPES["Add a type"]
+    [row], [module, *_] = recipe.blocks, map(file_of, recipe.changed)
+    add_row(copy.source.parent / module, "BASE_TYPE_ROWS", row)
+    assert copy.changed() == {*map(file_of, CHANGES[recipe.title])}
+    assert copy.python("-c", _ASK_TYPE).splitlines() == [
+        "at::Event; at::ArrayRef<at::Event>",
+        "f(Event _0, Event? _1) -> Event _0",
+        "False True",
+        "other Event at::",
+    ]
+
+
+_ASK_SIGNATURE = """
+import sys
+import opwright
+from opwright.convention.handles import signature
+for function in opwright.load(source_path=sys.argv[1]).functions:
+    print(signature(function).declaration())
+"""
+
+
+def test_convention(copy: Copy, tmp_path: Path, reference_inputs: Path) -> None:
+    """A convention that is added as the page says gives the signature of each operator."""
+    recipe = RECIPES["Add a calling convention"]
+    [block], [module] = recipe.blocks, map(file_of, recipe.new)
+    (copy.source.parent / module).write_text(block)
+    assert copy.changed() == {*map(file_of, CHANGES[recipe.title])}
+    project = Project(tmp_path, reference_inputs)
+    declared = copy.python("-c", _ASK_SIGNATURE, project.inputs).splitlines()
+    assert "at::Tensor shifted(acme::Handle handle, const at::Tensor & self, const at::Tensor & other" in "\n".join(
+        declared
+    )
+    assert len(declared) > 10
+    assert all("(acme::Handle handle" in line for line in declared)
+
+
+def test_flag(copy: Copy, tmp_path: Path, reference_inputs: Path) -> None:
+    """A flag that is added as the page says is in the help, and reaches an emitter; another value regenerates files."""
+    recipe = RECIPES["Add an option"]
+    blocks = dict(zip(CHANGES[recipe.title], recipe.blocks, strict=True))
+    places = ("    per_operator_headers: bool = True\n", "    add_lean_argument(output)\n")
+    for (name, block), place in zip(blocks.items(), places, strict=True):
+        replace_once(copy.source.parent / file_of(name), place, textwrap.indent(block, "    ") + place)
+    assert copy.changed() == {*map(file_of, CHANGES[recipe.title])}
+
+    emitter, row = RECIPES["Add a family"].blocks
+    text = emitter.replace('f"{function.schema}\\n"', 'f"{function.schema} {context.options.noted}\\n"')
+    assert text != emitter
+    (copy.source / "opwright/emit/aten/operator_list.py").write_text(text)
+    add_row(copy.source / "opwright/emit/registry.py", "_ROWS", row)
+    project = Project(tmp_path, reference_inputs)
+    project.families = ("operator_list",)
+    for words, noted in [((), "False"), (("--noted",), "True"), (("--noted",), "True")]:
+        copy.python("-m", "opwright", *project.words("--jobs", "1", *words))
+        lines = project.out.joinpath("lists/operators.txt").read_text().splitlines()
+        assert {line.rpartition(" ")[2] for line in lines} == {noted}
+    assert "--noted" in copy.python("-m", "opwright", "generate", "--help-all")
+
+
+_ASK_RULE = """
+from opwright.release.rules import Rules
+from opwright.release.version import parse_version
+print(*[Rules(parse_version(text)).notes_in_headers for text in ("2.13.0", "2.14.0", "2.15.0")])
+"""
+
+
+def test_behaviour(copy: Copy) -> None:
+    """A behaviour that is added as the page says has its value in each release, and users are told of it."""
+    recipe = RECIPES["Add a behaviour of a release"]
+    [row], [module] = recipe.blocks, map(file_of, recipe.changed)
+    place = "    # ATen: registration and functionalization.\n"
+    replace_once(copy.source.parent / module, place, textwrap.indent(row, "    ") + place)
+    assert copy.changed() == {*map(file_of, CHANGES[recipe.title])}
+    assert copy.python("-c", _ASK_RULE).split() == ["False", "True", "True"]
+    assert "Headers end with a note." in copy.python("-m", "opwright", "releases", "2.13.0", "2.14.0")

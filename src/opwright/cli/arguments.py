@@ -365,6 +365,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         *spellings("skip-dispatcher-op-registration"),
+        dest="skip_dispatcher_registration",
         action="store_true",
         help="register nothing with the dispatcher",
     )
@@ -373,8 +374,10 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="register the schemas of all operators, selected or not",
     )
-    add("--update-aoti-c-shim", action="store_true", help="update the headers of the C shims")
-    add("--extend-aoti-c-shim", action="store_true", help="generate C shims for out-of-tree operators")
+    help = "update the headers of the C shims"
+    add("--update-aoti-c-shim", dest="update_c_shim", action="store_true", help=help)
+    help = "generate C shims for out-of-tree operators"
+    add("--extend-aoti-c-shim", dest="extend_c_shim", action="store_true", help=help)
 
 
 def spellings(name: str) -> tuple[str, str]:
@@ -383,21 +386,19 @@ def spellings(name: str) -> tuple[str, str]:
 
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
-    """Emitters' options, from the flags."""
+    """Emitters' options, from the flags; a truth value is that of the flag with its name, if the program has one."""
     from opwright.dialects.selection.loader import load_backends
     from opwright.emit.emitter import Options
 
     backends = arguments.backend_whitelist
+    defaults = Options()._asdict().items()
+    flags: dict[str, Any] = {
+        name: getattr(arguments, name, default) for name, default in defaults if isinstance(default, bool)
+    }
     return Options(
-        per_operator_headers=arguments.per_operator_headers,
-        rocm=arguments.rocm,
-        lean=arguments.lean,
-        skip_dispatcher_registration=arguments.skip_dispatcher_op_registration,
-        force_schema_registration=arguments.force_schema_registration,
+        **flags,
         static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, any_key=True),
         backends=frozenset(load_backends(backends, sink, tolerant=tolerant)) if backends else None,
-        update_c_shim=arguments.update_aoti_c_shim,
-        extend_c_shim=arguments.extend_aoti_c_shim,
     )
 
 

@@ -173,4 +173,4 @@ def run_unless_current(
 def further_files(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
     """Files that a run reads besides the release's inputs: a selection file, and the headers of C shims."""
     files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
-    return files if arguments.update_aoti_c_shim else files + shim_headers(folders)
+    return files if arguments.update_c_shim else files + shim_headers(folders)

@@ -74,6 +74,7 @@ class BaseTypeRow(NamedTuple):
       pass it as one. `is_key`: keys of dictionaries may have it.
     - `default`, `bits`, `words`: the kind of its defaults, the bits of an integer, and the words among its defaults
       that have a form in C++.
+    - `expression`: the kind of a value in declared outputs and requirements, a name of `ValueKind`.
     - `cpp`: the C++ type of a value. `is_held`: whether the dispatcher holds values in lists and dictionaries; `held`
       is their type if it is another one.
     - `python`: Python bindings. `stub`: the annotation for calls as `torch.ops.NAMESPACE.OPERATOR`, with the names that
@@ -93,6 +94,7 @@ class BaseTypeRow(NamedTuple):
     default: DefaultKind = "word"
     bits: int = 0
     words: tuple[str, ...] = ()
+    expression: str = ""
     cpp: str = ""
     is_held: bool = True
     held: str = ""
@@ -106,6 +108,20 @@ class BaseTypeRow(NamedTuple):
     stable_result: str = ""
     c_shim: CShimForm | None = None
     interpreter: InterpreterForm | None = None
+
+    @property
+    def cpp_name(self) -> str:
+        """The C++ type without its namespace.
+
+        >>> [row.cpp_name for row in BASE_TYPE_ROWS[:4]]
+        ['Generator', 'ScalarType', 'Tensor', 'int64_t']
+        """
+        return (self.cpp or self.held).rpartition("::")[2]
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether the dispatcher infers the type from the C++ type of a kernel; it takes enumerations for `int`."""
+        return self.in_dispatcher and bool(self.cpp_name) and (not self.is_integer or self.bits == 64)
 
 
 #: The rows in the order in which PyTorch's generator numbers the types.
@@ -125,6 +141,7 @@ BASE_TYPE_ROWS: Final = (
         is_integer_in_programs=True,
         is_key=True,
         words=("long",),
+        expression="dtype",
         cpp="at::ScalarType",
         python=PythonForm("ScalarType", "_dtype", "scalartype", takes_default=True),
         stub="_dtype",
@@ -139,6 +156,7 @@ BASE_TYPE_ROWS: Final = (
         "Tensor",
         is_key=True,
         default="undefined",
+        expression="tensor",
         cpp="at::Tensor",
         python=PythonForm("Tensor", "Tensor", "tensor", "TensorList", "tensorlist", "optionalTensor"),
         stub="_Tensor",
@@ -157,6 +175,7 @@ BASE_TYPE_ROWS: Final = (
         default="reduction",
         bits=64,
         words=("Mean",),
+        expression="integer",
         cpp="int64_t",
         python=PythonForm("int64_t", "_int", "toInt64", "IntArrayRef", "intlist"),
         stub="_int",
@@ -188,6 +207,7 @@ BASE_TYPE_ROWS: Final = (
         "float",
         is_key=True,
         default="number",
+        expression="number",
         cpp="double",
         python=PythonForm("double", "_float", "toDouble", list_reader="doublelist"),
         stub="_float",
@@ -218,6 +238,7 @@ BASE_TYPE_ROWS: Final = (
         is_key=True,
         default="boolean",
         words=("True", "False"),
+        expression="boolean",
         cpp="bool",
         python=PythonForm("bool", "_bool", "toBool", takes_default=True),
         stub="_bool",
@@ -245,6 +266,7 @@ BASE_TYPE_ROWS: Final = (
         "Device",
         is_key=True,
         default="device",
+        expression="device",
         cpp="at::Device",
         python=PythonForm("Device", "DeviceLikeType | None", "device", takes_default=True),
         stub="_device | _str",
@@ -269,6 +291,7 @@ BASE_TYPE_ROWS: Final = (
         default="scalar",
         bits=64,
         words=("True", "False"),
+        expression="number",
         cpp="at::Scalar",
         python=PythonForm("Scalar", "Number | _complex", "scalar", "ScalarList", "scalarlist"),
         stub="_Number",
@@ -317,6 +340,7 @@ BASE_TYPE_ROWS: Final = (
         is_key=True,
         default="integer",
         bits=64,
+        expression="size",
         cpp="c10::SymInt",
         python=PythonForm("SymInt", "_int | SymInt", "toSymInt", "SymIntArrayRef", "symintlist"),
         stub="_int | _SymInt",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.budget import SourceBudget
 from opwright.source.lazy import lazy_pattern
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS
@@ -16,10 +17,9 @@ from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
 _PLAIN: Final = {
-    "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "string": "str", "string_view": "str",
-    "Scalar": "Scalar", "SymInt": "SymInt", "Device": "Device", "Generator": "Generator", "IntArrayRef": "int[]",
-    "TensorList": "Tensor[]", "ITensorListRef": "Tensor[]", "variable_list": "Tensor[]", "Variable": "Tensor",
-    "SymIntArrayRef": "SymInt[]", "IValue": "Any",
+    **{row.cpp_name: row.name for row in BASE_TYPE_ROWS if row.is_inferred}, "string": "str",
+    "IntArrayRef": "int[]", "SymIntArrayRef": "SymInt[]", "TensorList": "Tensor[]", "ITensorListRef": "Tensor[]",
+    "variable_list": "Tensor[]", "Variable": "Tensor",
 }  # fmt: skip
 _LISTS: Final = ("vector", "ArrayRef", "List")
 _QUALIFIER: Final = re.compile(r"\b(?:const|inline|static|extern|virtual|constexpr|typename)\b|&&?")
@@ -32,8 +32,8 @@ _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
 _NARROWED: Final = {
     **dict.fromkeys(("int", "long", "short", "unsigned", "unsigned int", "unsigned long", "size_t"), "int"),
     **dict.fromkeys(("int32_t", "int16_t", "uint64_t", "uint32_t", "uint16_t", "uint8_t"), "int"),
-    "float": "float", "ScalarType": "ScalarType", "Dtype": "ScalarType", "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat",
+    **{row.cpp_name: row.name for row in BASE_TYPE_ROWS if row.in_dispatcher and row.cpp and not row.is_inferred},
+    "float": "float", "Dtype": "ScalarType",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_tokens import Token, cpp_tokens
 
@@ -24,18 +25,16 @@ _WORDS: Final = frozenset(" ".join(_FUNDAMENTAL).split())
 #: The classes and aliases whose meaning is known by their whole names. Those with one value may be the same.
 _NAMES: Final = {
     **{f"{space}::{name}": name for space in ("at", "c10", "torch") for name in (
-        "Tensor", "Scalar", "ScalarType", "Device", "Layout", "MemoryFormat", "Generator", "SymInt", "List", "Dict",
+        *[row.cpp_name for row in BASE_TYPE_ROWS if "::" in row.cpp and row.is_held], "List", "Dict",
         "ArrayRef", "OptionalArrayRef", "IntArrayRef", "SymIntArrayRef", "OptionalIntArrayRef", "TensorList",
-        "OptionalSymIntArrayRef", "ITensorListRef", "IValue", "string_view", "optional", "Storage", "Stream",
+        "OptionalSymIntArrayRef", "ITensorListRef", "IValue", "optional",
     )},
     **{f"std::{name}": name for name in (
         "optional", "vector", "tuple", "string", "string_view", "array", "pair", "map", "unordered_map",
     )},
     **{f"std::{name}": _FUNDAMENTAL[name] for name in ("int64_t", "int32_t", "int16_t", "size_t", "ptrdiff_t")},
-    "torch::stable::Tensor": "stable Tensor", "torch::stable::Device": "stable Device",
-    "torch::stable::Generator": "stable Generator",
-    "torch::headeronly::ScalarType": "ScalarType", "torch::headeronly::Layout": "Layout",
-    "torch::headeronly::MemoryFormat": "MemoryFormat",
+    **{row.stable: f"stable {row.name}" for row in BASE_TYPE_ROWS if row.stable.startswith("torch::stable::")},
+    **{row.stable: row.name for row in BASE_TYPE_ROWS if row.stable.startswith("torch::headeronly::")},
     "torch::headeronly::HeaderOnlyArrayRef": "HeaderOnlyArrayRef",
     "torch::headeronly::IntHeaderOnlyArrayRef": "IntHeaderOnlyArrayRef",
 }  # fmt: skip

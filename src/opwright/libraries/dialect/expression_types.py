@@ -25,6 +25,7 @@ from opwright.model.declared_outputs import (
     ValueKind,
     ValueType,
 )
+from opwright.schema.base_types import forms_of
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source import codes
@@ -47,16 +48,7 @@ _COMPARISONS: Final = {
     ast.GtE: OutputOperation.greater_equal,
 }
 _EQUALITIES: Final = (OutputOperation.equal, OutputOperation.unequal)
-_BASE_KINDS: Final = {
-    "int": ValueKind.integer,
-    "SymInt": ValueKind.size,
-    "Tensor": ValueKind.tensor,
-    "ScalarType": ValueKind.dtype,
-    "Device": ValueKind.device,
-    "bool": ValueKind.boolean,
-    "float": ValueKind.number,
-    "Scalar": ValueKind.number,
-}
+_BASE_KINDS: Final = forms_of(lambda row: ValueKind[row.expression] if row.expression else None)
 _LIST_KINDS: Final = {"int": ValueKind.integers, "SymInt": ValueKind.sizes, "Tensor": ValueKind.tensors}
 _LISTS_OF_SIZES: Final = (ValueKind.integers, ValueKind.sizes)
 _INTEGERS: Final = (ValueKind.integer, ValueKind.size)

@@ -10,6 +10,7 @@ from typing import Final
 
 from opwright.migrate.importing.argument_uses import WRITTEN, Definition, Use
 from opwright.migrate.importing.registration import SourcePlace
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment
@@ -33,7 +34,8 @@ _STANDARD_HEADERS: Final = {
     "string_view": "string_view", "array": "array",
 }  # fmt: skip
 _QUALIFIERS: Final = dict.fromkeys(_STANDARD_HEADERS, "std::") | dict.fromkeys(
-    ("Tensor", "Scalar", "ScalarType", "Device", "Generator", "IntArrayRef", "TensorList", "ArrayRef", "Layout"), "at::"
+    (*[row.cpp_name for row in BASE_TYPE_ROWS if row.cpp.startswith("at::")], "IntArrayRef", "TensorList", "ArrayRef"),
+    "at::",
 )
 #: One with a leading zero is octal.
 _INTEGER: Final = re.compile(r"0|-?[1-9]\d*")

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Final
 
 from opwright.libraries.dialect.callable_operators import conversion_cost
+from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import divide_template, plain_cpp_type
 
@@ -22,11 +23,10 @@ _NUMBERS: Final = {
     "bool": "bool",
 }
 _PLAIN: Final = _NUMBERS | {
-    "Tensor": "Tensor", "Variable": "Tensor", "IntArrayRef": "int[]", "IntHeaderOnlyArrayRef": "int[]",
-    "IntList": "int[]", "TensorList": "Tensor[]", "ScalarType": "ScalarType", "Device": "Device", "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat", "string": "str", "string_view": "str", "TensorOptions": "options", "auto": UNKNOWN,
-    "Scalar": "Scalar", "nullopt_t": "None", "cuda::CUDAStream": "stream",
-    "OptionalIntArrayRef": "int[]?",
+    **{row.cpp_name: row.name for row in BASE_TYPE_ROWS if "::" in row.stable}, "Scalar": "Scalar",
+    "Variable": "Tensor", "string": "str", "IntArrayRef": "int[]", "IntHeaderOnlyArrayRef": "int[]", "IntList": "int[]",
+    "OptionalIntArrayRef": "int[]?", "TensorList": "Tensor[]", "TensorOptions": "options", "nullopt_t": "None",
+    "cuda::CUDAStream": "stream", "auto": UNKNOWN,
 }  # fmt: skip
 _LISTS: Final = ("vector", "ArrayRef", "HeaderOnlyArrayRef", "List", "array", "initializer_list")
 _TEMPLATE: Final = re.compile(r"(\w+)<(.*)>")
