@@ -207,6 +207,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "files/small_outputs": ("selective", "cli/test_report_files.py"),
     "files/template": ("files", *_RENDERING),
     "files/workers": ("engine/test_shared_work.py", "engine/test_cut_short.py"),
+    "migrate/calls": ("libraries/importing/test_seeded_lies.py", "libraries/importing/test_recorded_calls.py"),
     "migrate/importing": ("libraries/importing", _page("the_page_on_imports_can_be_followed")),
     "incremental": ("incremental",),
     "incremental/changes": ("incremental/test_changes.py", "engine/test_edits.py", "engine/test_local_edits.py"),

@@ -4,6 +4,10 @@
   opwright import csrc --out acme.yaml --check     compare: what would calls run before and after the move?
   opwright import acme._C --out acme.yaml --check --port ported/acme.so
                                                    compare the original and its port, each in a process
+  opwright import csrc acme._C --out acme.yaml --record pytest tests
+                                                   with what the calls of tests show, which `acme.calls` then has
+  opwright import acme._C --out acme.yaml --check --port ported/acme.so --samples acme.calls
+                                                   repeat these calls in both processes, and compare
   opwright import csrc --out acme.yaml --edit      compare, and delete from the sources what the file takes the place of
   opwright import csrc acme._C --out acme.yaml     from both: a process that imports the module says what exists
   opwright import build/acme.so --out acme.yaml    from a process alone, which loads the library
@@ -28,6 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from opwright.migrate.importing.recorded_calls import RecordedCalls
     from opwright.migrate.importing.run import Written
     from opwright.migrate.importing.two_processes import ProcessComparison
     from opwright.source.diagnostic import Diagnostics
@@ -110,6 +115,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --check, the module or library that was built from FILE: load it and the original, each in a "
         "process of its own, and compare what PyTorch's dispatcher has of both (may be repeated); this runs their code",
     )
+    parser.add_argument(
+        "--samples",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="calls of the operators: those that `--record` kept, or a Python file whose function `calls` yields "
+        "tuples such as `(torch.ops.acme.scale, [x, 2.0])`; the original repeats them, and with `--port` both do "
+        "(may be repeated); this runs the code of the file",
+    )
+    parser.add_argument(
+        "--record",
+        metavar="COMMAND",
+        nargs=argparse.REMAINDER,
+        default=[],
+        help="run this command, such as `pytest tests`, and keep the calls that it makes of the operators in a file "
+        "beside FILE, with the ending `.calls`; the last option, as all words behind it are the command",
+    )
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
     parser.add_argument(
         "--check",
@@ -135,7 +157,15 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.files.user_files import finish_killed_runs
     from opwright.migrate.importing.process import is_module
-    from opwright.migrate.importing.run import ImportRequest, check_import, check_port, edit_sources, write_import
+    from opwright.migrate.importing.recorded_calls import calls_of
+    from opwright.migrate.importing.run import (
+        ImportRequest,
+        check_import,
+        check_port,
+        edit_sources,
+        record_calls,
+        write_import,
+    )
 
     finish_killed_runs()
     macros = dict(word.partition("=")[::2] for word in arguments.define)
@@ -158,6 +188,16 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         {name: [word for word in words.split(",") if word] for name, _, words in mutates},
         tuple(arguments.by_hand),
     )
+    if (arguments.samples or arguments.record) and not loaded:
+        say("opwright import: error: `--samples` and `--record` need the original as a module or library\n")
+        return console.USAGE
+    if arguments.record:
+        path = f"{os.path.splitext(arguments.out)[0]}.calls"
+        recorded = record_calls(request, arguments.record, path, force=arguments.force)
+        _report_recorded(recorded, path)
+        arguments.samples.append(path)
+    if arguments.samples:
+        request = request._replace(calls=calls_of(arguments.samples, loaded))
     if arguments.port:
         if not arguments.check or not loaded:
             say("opwright import: error: `--port` needs `--check`, and the original as a module or library\n")
@@ -217,6 +257,15 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
     return console.SUCCESS
 
 
+def _report_recorded(recorded: RecordedCalls, path: str) -> None:
+    """Print how many calls a command made, and how it ended."""
+    counts = recorded.counts
+    calls = f"{sum(counts.calls.values()):,} calls of {len(counts.calls)} operators"
+    tell(f"recorded: {calls} in {path}; the command ended with {recorded.status}")
+    for why, count in counts.not_stored.items():
+        tell(f"not recorded: {count:,} calls: {why}")
+
+
 def _report_port(compared: ProcessComparison) -> int:
     """Print how a port differs from the original, and give the exit status."""
     from opwright.cli import console
@@ -224,6 +273,8 @@ def _report_port(compared: ProcessComparison) -> int:
 
     for difference in compared.differences:
         tell(f"{difference.kind}: `{difference.operator}`: {difference.text}")
+    for what in compared.not_compared:
+        tell(f"not compared: {what}")
     if compared.unknown:
         names = shown_names(list(dict.fromkeys(compared.unknown)))
         why = "kernels of the original may record them, and the port raises in the backward pass"
@@ -238,6 +289,8 @@ def _report(out: str, written: Written, more: str = "") -> None:
         tell(f"left out: {os.path.normpath(path)}: {reason}")
     for place, reason in written.left:
         tell(f"stays: {place}: {reason}")
+    for line in written.tried:
+        tell(line)
     if written.silent:
         names = ", ".join([f"`{name}`" for name in written.silent])
         tell(f"writes nothing: {names}: `torch.compile` leaves out calls; give each argument that it writes `(a!)`")

@@ -23,6 +23,7 @@ from opwright.migrate.importing.operators import either_conditions
 from opwright.migrate.importing.process import answer_of
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.model.dispatch_key import META
+from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.schema.fault import SchemaFault
@@ -174,6 +175,19 @@ def as_generated(
         return Registered((), does)
     arguments = _arguments_with_formulas(library.derivatives, function)
     return Registered((), does if arguments else _RAISES, arguments=arguments)
+
+
+def declared_fields(derivatives: LibraryDerivatives, function: NativeFunction) -> frozenset[str]:
+    """What a library file says of an operator that may make it do more than the original did."""
+    fields = function.library_fields
+    values = {
+        "outputs": function.declared_outputs,
+        "requirements": function.requirements,
+        "autocast": fields.autocast != Autocast(),
+        "batch_rule": fields.batch_rule,
+        "derivatives": _arguments_with_formulas(derivatives, function),
+    }
+    return frozenset(name for name, value in values.items() if value)
 
 
 def _arguments_with_formulas(derivatives: LibraryDerivatives, function: NativeFunction) -> frozenset[str]:

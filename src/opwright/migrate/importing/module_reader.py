@@ -44,12 +44,14 @@ class ModuleOptions(NamedTuple):
     """How modules of pybind11 become operators.
 
     `namespace` is that of their operators, by default the module's name. `name` is that of a module whose build gives
-    it. `written` are the arguments that functions write, where the sources do not decide it.
+    it. `written` are the arguments that functions write, where the sources do not decide it, and
+    `tried` those that calls show to be written, by their names or numbers.
     """
 
     namespace: str = ""
     name: str = ""
     written: Mapping[str, Sequence[str]] = MappingProxyType({})
+    tried: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class ModuleReader:
@@ -213,7 +215,12 @@ class ModuleReader:
         written: list[int] = []
         notes: list[str] = []
         const: list[str] = []
+        tried = self._options.tried.get(function, ())
         for number, (type, name) in enumerate(zip(types, names, strict=True)):
+            if name in tried or f"argument {number}" in tried:
+                written.append(number)
+                notes.append(f"`{name}` is written, as calls show")
+                continue
             parameter = given.function.parameters[number]
             if "Tensor" not in type or not given.body:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -136,11 +137,9 @@ def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: 
 
     `doing` is what it does for messages, if this is more than to import the modules.
     """
-    command = program_command(program, argument, modules)
     doing = doing or _importing(modules)
     try:
-        with slow(f"opwright: {doing}"):
-            done = run_limited(command, PROGRAM_SECONDS)
+        done = run_program(program, argument, modules, doing)
     except TooSlow as fault:
         raise Fault.at(MODULE_NOT_READ, f"{doing} {fault}") from None
     marked = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
@@ -152,6 +151,12 @@ def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: 
     except (ValueError, RecursionError):
         raise _not_an_answer(doing) from None
     return answer
+
+
+def run_program(program: str, argument: object, modules: Sequence[str], doing: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of `importing.programs` to its end, however it ends. Raises TooSlow."""
+    with slow(f"opwright: {doing}"):
+        return run_limited(program_command(program, argument, modules), PROGRAM_SECONDS)
 
 
 def _importing(modules: Sequence[str]) -> str:

@@ -15,8 +15,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from runpy import run_path
 from typing import Any, Final, TypeAlias
 
+from opwright.migrate.calls.compared_calls import compare_outcomes
+from opwright.migrate.calls.outcomes import read_outcomes, repeat_calls
+from opwright.migrate.calls.recorder import CallFile, operator_name
+from opwright.migrate.calls.stored_calls import read_calls
+from opwright.migrate.calls.tried_calls import tried_facts
 from opwright.source.terminal import tell
 
 #: PyTorch has no types here.
@@ -487,11 +493,57 @@ class _Samples:
                     yield f"broadcast({', '.join(name for name, _ in group)})"
 
 
+def print_samples_of_file(argument: Sequence[str], modules: Sequence[str]) -> None:
+    """Store the calls that a Python file yields, and answer with how many it yields.
+
+    The function `calls` of the file gives tuples: an operator, a list of arguments, and perhaps a mapping of keywords.
+    """
+    source, path = argument
+    torch: _Torch = import_module("torch")
+    _import_modules(modules)
+    file = CallFile(torch, path)
+    count = 0
+    for row in run_path(source)["calls"]():
+        operator, given, *rest = row
+        named = rest[0] if rest else {}
+        name = operator if isinstance(operator, str) else operator_name(torch, operator, given, named)
+        file.add(name.removesuffix(".default"), given, named)
+        count += 1
+    file.close()
+    _answer(count)
+
+
+def print_repeated(argument: Sequence[Any], modules: Sequence[str]) -> None:
+    """Repeat stored calls from one on, and append what they do to a file. The last line is the number of a call."""
+    calls, path, first, twice = argument
+    torch: _Torch = import_module("torch")
+    _import_modules(modules)
+    torch.set_num_threads(1)
+    for number in repeat_calls(torch, read_calls(calls), first, path, twice=twice):
+        tell("", f"{MARK}{number}", flush=True)
+    _answer("done")
+
+
+def print_compared(argument: Sequence[str], _modules: Sequence[str]) -> None:
+    """Answer with how the outcomes of two processes differ, or with what one of them says."""
+    calls, *paths = argument
+    torch: _Torch = import_module("torch")
+    outcomes = [read_outcomes(torch, path) for path in paths]
+    records = read_calls(calls)
+    if len(outcomes) == 1:
+        _answer(tried_facts(records, outcomes[0]))
+    else:
+        _answer(compare_outcomes(torch, records, *outcomes))
+
+
 PROGRAMS: Final[Mapping[str, Callable[[Any, Sequence[str]], None]]] = {
     "answers": print_answers,
+    "compared": print_compared,
     "dispatcher": print_dispatcher,
     "outputs": print_outputs,
     "registrations": print_registrations,
+    "repeated": print_repeated,
+    "sample file": print_samples_of_file,
     "samples": print_samples,
 }
 

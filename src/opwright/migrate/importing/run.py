@@ -21,6 +21,7 @@ from opwright.migrate.importing.comparison import (
     RegistrationComparison,
     as_generated,
     compare_registrations,
+    declared_fields,
 )
 from opwright.migrate.importing.cpp_reader import (
     files_with_registrations,
@@ -34,9 +35,17 @@ from opwright.migrate.importing.operators import ImportedOperators, import_opera
 from opwright.migrate.importing.process import loaded_library, proven_outputs
 from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, module_text
 from opwright.migrate.importing.python_reader import read_python_sources
+from opwright.migrate.importing.recorded_calls import (
+    RecordedCalls,
+    compared_calls,
+    record_command,
+    stored_counts,
+    tried_calls,
+)
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.migrate.importing.source_edits import EditedSources, HiddenKernel, edited_sources
 from opwright.migrate.importing.source_paths import source_paths
+from opwright.migrate.importing.tried import tried_lines, with_tried, written_arguments
 from opwright.migrate.importing.two_processes import ProcessComparison, compare_processes
 from opwright.migrate.importing.unread_code import with_unread
 from opwright.model.dispatch_key import META
@@ -58,7 +67,8 @@ class ImportRequest(NamedTuple):
 
     `derivatives` is the file for drafts of derivatives, empty for none. `fakes` are modules whose kernels for Meta run.
     `namespace` and `written` are for modules of pybind11: that of their operators, and what functions write.
-    A comparison counts what the sources `by_hand` register to what the library file does.
+    A comparison counts what the sources `by_hand` register to what the library file does. `calls` are those of the
+    operators, as a file has them.
     """
 
     sources: tuple[str, ...]
@@ -70,13 +80,14 @@ class ImportRequest(NamedTuple):
     namespace: str = ""
     written: Mapping[str, Sequence[str]] = MappingProxyType({})
     by_hand: tuple[str, ...] = ()
+    calls: bytes = b""
 
 
 class Written(NamedTuple):
     """What a run wrote: how many operators, the lines that can be deleted by file, and the statements that stay.
 
-    `left_out` are files and folders that were not read, with the reason, `told` is what a process said, and
-    `silent` are operators that return nothing and write nothing.
+    `left_out` are files and folders that were not read, with the reason, `told` is what a process said,
+    `silent` are operators that return nothing and write nothing, and `tried` are the lines about calls.
     """
 
     operators: int
@@ -85,6 +96,7 @@ class Written(NamedTuple):
     left_out: Sequence[tuple[str, str]] = ()
     told: ExplainedLibrary | None = None
     silent: Sequence[str] = ()
+    tried: Sequence[str] = ()
 
 
 class ReadOperators(NamedTuple):
@@ -115,17 +127,20 @@ class ReadOperators(NamedTuple):
     others: Mapping[str, Sequence[int]] = MappingProxyType({})
     left_out: Sequence[tuple[str, str]] = ()
     told: ExplainedLibrary | None = None
+    tried: Sequence[str] = ()
 
 
 def read_operators(request: ImportRequest) -> ReadOperators:
     """The operators of a request. Raises Fault if there are none, or if they cannot be in one file."""
+    tried = tried_calls(request.calls, request.modules) if request.calls else None
     paths = source_paths(request.sources, _SUFFIXES)
     files = [SourceFile.read_plain(path) for path in paths.read]
     cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
     stem = os.path.splitext(os.path.basename(request.out))[0]
-    options = ModuleOptions(request.namespace, re.sub(r"\W", "_", stem), request.written)
+    by_calls = written_arguments(tried) if tried is not None else {}
+    options = ModuleOptions(request.namespace, re.sub(r"\W", "_", stem), request.written, by_calls)
     others = [file for file in files if file.path.endswith(CPP_SUFFIXES)]
     read = read_cpp_sources(cpp, request.macros, headers, others=others, options=options)
     if any(row.is_stable for row in read.statements) and read.modules:
@@ -149,6 +164,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         statements = [*process.statements]
     else:
         statements = with_unread(statements, read.code)
+    if tried is not None:
+        statements = with_tried(statements, tried)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _without_drafted(statements, drafts, request.fakes)
     by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
@@ -230,6 +247,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         read.others,
         paths.left_out,
         process,
+        tried_lines(tried) if tried is not None else (),
     )
 
 
@@ -302,7 +320,7 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     whole_lines = _without_lines(read.deletable, [place for place, _ in read.imported.left])
     silent = [f"{operator.namespace}::{operator.name}" for operator in read.imported.operators if operator.is_silent]
     left, count = read.imported.left, len(read.imported.operators)
-    return Written(count, _ranges(whole_lines), left, read.left_out, read.told, silent)
+    return Written(count, _ranges(whole_lines), left, read.left_out, read.told, silent, read.tried)
 
 
 def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
@@ -397,10 +415,35 @@ def check_port(request: ImportRequest, port: Sequence[str], torch: str, sink: Di
 
     This runs the code of both.
     """
-    generated = RegisteredSide()
+    generated, fields = RegisteredSide(), {}
     if os.path.exists(request.out):
-        generated, _ = generated_side(SourceFile.read(request.out), torch, sink)
-    return compare_processes(loaded_library(request.modules), loaded_library(port), generated)
+        generated, libraries = generated_side(SourceFile.read(request.out), torch, sink)
+        fields = {
+            f"{library.library.namespace}::{function.name.text}": declared_fields(library.derivatives, function)
+            for library in libraries
+            for function in library.catalog.functions
+        }
+    calls = compared_calls(request.calls, request.modules, port, fields) if request.calls else None
+    return compare_processes(loaded_library(request.modules), loaded_library(port), generated, calls)
+
+
+def record_calls(request: ImportRequest, command: Sequence[str], path: str, *, force: bool) -> RecordedCalls:
+    """Run a command, and write the calls that it makes of the operators of the modules to a file.
+
+    Raises Fault if the command cannot be run, if it makes no call that can be stored, or if the file exists.
+    """
+    loaded = loaded_library(request.modules)
+    namespaces = sorted({namespace for namespace, _ in loaded.operators})
+    calls, status = record_command(command, namespaces, request.modules)
+    with_path = {path: calls}
+    recorded = RecordedCalls(calls, status, stored_counts(calls))
+    if not recorded.counts.calls:
+        operators = ", ".join([f"`{namespace}`" for namespace in namespaces]) or "the modules"
+        message = f"the command made no call of {operators} that could be stored; it ended with {status}"
+        help = "a command that runs Python without `-I`, `-E` or `-S` is recorded, such as `pytest tests`"
+        raise Fault.at(codes.CALLS_NOT_READ, message, help=help)
+    write_user_files(with_path, force=force)
+    return recorded
 
 
 def _edited(read: ReadOperators, unproved: Sequence[SourcePlace], *, with_drafts: bool) -> EditedSources:

@@ -11,14 +11,25 @@ from opwright.migrate.importing.comparison import (
     RegistrationDifference,
     raises_in_backward,
 )
+from opwright.migrate.importing.explained import shown_names
 from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator
+from opwright.migrate.importing.recorded_calls import CallComparison
 from opwright.source.records import NamedTuple
 
 _COMPARED: Final = (
     "schemas, tags, alias analyses, the keys that have kernels, which of these are fallthroughs, and fakes, rules and "
     "modules with fakes in Python"
 )
-_NOT_COMPARED: Final = "calls: results, written arguments, gradients and errors"
+_CALLS: Final = "calls: results, written arguments, gradients and errors"
+#: How calls were repeated besides.
+_WAYS: Final = {
+    "gradients": "with gradients",
+    "second gradients": "with second gradients",
+    "fake": "with fake tensors",
+    "compiled": "compiled",
+    "vmap": "under `vmap`",
+    "autocast": "under autocast",
+}
 #: Tags that follow from the name or the kind of an operator.
 _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
 
@@ -30,25 +41,54 @@ class ProcessComparison(NamedTuple):
     operators: int
     kernels: int
     unknown: Sequence[str]
+    calls: CallComparison | None = None
+    uncalled: Sequence[str] = ()
+
+    def count(self, *kinds: str) -> int:
+        """How many differences are of one of these kinds."""
+        return sum(difference.kind in kinds for difference in self.differences)
 
     @property
     def unexplained(self) -> int:
         """How many differences no line of the library file explains."""
-        return sum(difference.kind != "intended" for difference in self.differences)
+        return self.count("lost", "added", "changed")
+
+    @property
+    def not_compared(self) -> list[str]:
+        """What of calls was not compared, with counts."""
+        if self.calls is None:
+            return []
+        rows = [f"{what} ({count} calls)" for what, count in self.calls.skipped.items()]
+        if self.uncalled:
+            rows.append(f"{len(self.uncalled)} operators without a call: {shown_names(self.uncalled)}")
+        return rows
 
     @property
     def summary(self) -> str:
         """What was compared, and what was not."""
-        intended = len(self.differences) - self.unexplained
+        told = f"{self.unexplained} differences are lost, added or changed, {self.count('intended')} are intended"
+        if raising := self.count("raises"):
+            told += f", and {raising} raise in the backward pass where the original warns and gives no gradient"
+        operators = f"{self.operators} operators, {self.kernels} kernels"
+        if self.calls is None:
+            return (
+                f"compared in two processes: {operators}: {told}; compared are {_COMPARED}; not compared are {_CALLS}"
+            )
+        ways = ", ".join([f"{count:,} {_WAYS[part]}" for part, count in self.calls.parts.items() if part in _WAYS])
+        calls = f"{sum(self.calls.calls.values()):,} calls"
         return (
-            f"compared in two processes: {self.operators} operators with {self.kernels} kernels: {self.unexplained} "
-            f"differences are lost, added or changed, {intended} are intended; compared are {_COMPARED}; "
-            f"not compared are {_NOT_COMPARED}"
+            f"compared in two processes: {operators}, {calls}: {told}; compared are {_COMPARED}; and of calls results, "
+            f"written arguments, versions, shared memory and errors ({ways or 'nothing else'})"
         )
 
 
-def compare_processes(original: LoadedLibrary, port: LoadedLibrary, generated: RegisteredSide) -> ProcessComparison:
-    """Compare what two processes have for the namespaces of the original; `generated` is what a library file says."""
+def compare_processes(
+    original: LoadedLibrary, port: LoadedLibrary, generated: RegisteredSide, calls: CallComparison | None = None
+) -> ProcessComparison:
+    """Compare what two processes have for the namespaces of the original; `generated` is what a library file says.
+
+    `calls` are those that both repeated.
+    """
     differences: list[RegistrationDifference] = []
     unknown: list[str] = []
     namespaces = {namespace for namespace, _ in original.operators}
@@ -64,7 +104,14 @@ def compare_processes(original: LoadedLibrary, port: LoadedLibrary, generated: R
             differences.append(_difference("added", operator, "the original does not register it"))
     differences += _others(original.others, port.others)
     kernels = sum(len(old.kernels) for old in original.operators.values())
-    return ProcessComparison(differences, len(original.operators), kernels, unknown)
+    names = ["::".join(operator) for operator in original.operators]
+    uncalled: list[str] = []
+    if calls is not None:
+        differences += calls.differences
+        uncalled = [name for name in names if name not in calls.calls]
+        # Calls show whether gradients are recorded.
+        unknown = [name for name in unknown if name in uncalled]
+    return ProcessComparison(differences, len(original.operators), kernels, unknown, calls, uncalled)
 
 
 def _difference(kind: str, operator: OperatorKey, text: str) -> RegistrationDifference:

@@ -1,0 +1,403 @@
+"""Repeats stored calls in a process with a library, and keeps what each of them does.
+
+A call is repeated as it is, with gradients and second gradients, with fake tensors, compiled, under `vmap` and under
+autocast. An outcome is made of plain values and tensors, so that another process can compare it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+from opwright.migrate.calls.stored_calls import DecodedCall, StoredRecord
+
+_Torch: TypeAlias = Any
+_Tensor: TypeAlias = Any
+_Value: TypeAlias = Any
+_Operator: TypeAlias = Any
+#: What a call did, by what is compared.
+CallOutcome: TypeAlias = "dict[str, Any]"
+
+#: How many calls of an operator are compiled, and repeated under `vmap` and autocast. These take long.
+COMPILED_CALLS: Final = 3
+#: How many elements of a tensor are kept.
+_MOST_ELEMENTS: Final = 1 << 16
+#: What changes between processes in messages of errors.
+_CHANGING: Final = re.compile(r"(?: at )?\S*\.(?:cpp|cu|cuh|h|hpp|py|cc):\d+|0x[0-9a-f]+|\bCould not run .*", re.DOTALL)
+_TRACE: Final = re.compile(r"\s*(?:Exception raised from|C\+\+ CapturedTraceback).*", re.DOTALL)
+#: What PyTorch says where its fallback for Autograd lets a backward pass go on without gradients.
+_NOT_REGISTERED: Final = "autograd kernel was not registered"
+
+
+def find_operator(torch: _Torch, name: str) -> _Operator | None:
+    """The overload `acme::f.out`, or the function `acme._C.f` of a module; None if there is none."""
+    namespace, colons, rest = name.partition("::")
+    try:
+        if colons:
+            operation, _, overload = rest.partition(".")
+            return getattr(getattr(getattr(torch.ops, namespace), operation), overload or "default")
+        module, _, function = name.rpartition(".")
+        with contextlib.suppress(ImportError):
+            return getattr(import_module(module), function)
+        return getattr(getattr(torch.ops, module.rpartition(".")[2]), function)
+    except AttributeError:
+        return None
+
+
+class Repeater:
+    """Repeats the calls of operators that a process has."""
+
+    def __init__(self, torch: _Torch) -> None:
+        self._torch = torch
+        self._trees = import_module("torch.utils._pytree")
+        self._compiled: Counter[str] = Counter()
+        self._seen: set[str] = set()
+        self._names: list[tuple[str, bool]] = []
+
+    def outcome(self, record: StoredRecord, *, twice: bool) -> CallOutcome:
+        """What a call does. Repeated twice, it also says whether its values are the same both times."""
+        operator = find_operator(self._torch, record.operator)
+        if operator is None:
+            return {"missing": True}
+        call = DecodedCall(self._torch, record.body)
+        if not all(device in ("cpu", "meta") or self._has(device) for device in call.devices):
+            return {"device": sorted(call.devices - {"cpu", "meta"})[0]}
+        self._names = self._named_tensors(operator, call)
+        outcome: CallOutcome = {"shown": self._shown(call), "eager": self._eager(operator, call)}
+        if twice and "error" not in outcome["eager"]:
+            outcome["again"] = self._eager(operator, call)
+        if "error" in outcome["eager"]:
+            return outcome
+        outcome["fake"] = self._fake(operator, call)
+        written = {number for number, row in enumerate(outcome["eager"]["written"]) if row[2]}
+        if self._leaves(call.values()):
+            outcome["gradients"] = self._gradients(operator, call, written)
+        if record.alike not in self._seen and self._compiled[record.operator] < COMPILED_CALLS:
+            self._seen.add(record.alike)
+            self._compiled[record.operator] += 1
+            outcome["compiled"] = self._compile(operator, call)
+            outcome["vmap"] = self._vmap(operator, call)
+            if self._leaves(call.values()):
+                outcome["autocast"] = self._autocast(operator, call)
+        return outcome
+
+    def _has(self, device: str) -> bool:
+        module = getattr(self._torch, device, None)
+        return bool(module is not None and module.is_available())
+
+    def _tensors(self, values: _Value) -> list[_Tensor]:
+        return [leaf for leaf in self._trees.tree_leaves(values) if isinstance(leaf, self._torch.Tensor)]
+
+    def _leaves(self, values: _Value) -> list[_Tensor]:
+        """The tensors of a call that may have gradients."""
+        return [tensor for tensor in self._tensors(values) if tensor.is_floating_point() or tensor.is_complex()]
+
+    def _guarded(self, run: Callable[[], CallOutcome]) -> CallOutcome:
+        """What a function gives, or the error that it raises."""
+        self._torch.manual_seed(0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return run()
+        except Exception as error:
+            return {"error": [type(error).__name__, _message(error)]}
+
+    def _eager(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
+        def run() -> CallOutcome:
+            given, named = call.values()
+            with self._torch.no_grad():
+                return self._done(lambda: operator(*given, **named), self._tensors((given, named)))
+
+        return self._guarded(run)
+
+    def _done(self, run: Callable[[], _Value], tensors: Sequence[_Tensor]) -> CallOutcome:
+        """What a call returns and writes, and what shares memory."""
+        before = [(tensor._version, self._bytes(tensor)) for tensor in tensors]
+        results = run()
+        written = []
+        for (name, is_declared), tensor, (version, bytes_before) in zip(self._names, tensors, before, strict=True):
+            is_changed = not self._torch.equal(bytes_before, self._bytes(tensor))
+            counts, data = tensor._version > version, self._kept(tensor) if is_changed else None
+            written.append([name, counts, is_changed, is_declared, data])
+        leaves = self._tensors(results)
+        names = [name for name, _ in self._names]
+        aliases: list[list[Any]] = []
+        for number, leaf in enumerate(leaves):
+            others = [*zip(names, tensors, strict=True), *enumerate(leaves[:number])]
+            aliases += [[number, at, leaf is other] for at, other in others if self._share(leaf, other)]
+        return {"results": self._tree(results), "written": written, "aliases": aliases}
+
+    def _named_tensors(self, operator: _Operator, call: DecodedCall) -> list[tuple[str, bool]]:
+        """The argument that each tensor of a call is given for, and whether the schema says that it is written."""
+        given, named = call.values()
+        schema = getattr(operator, "_schema", None)
+        arguments = {argument.name: argument for argument in schema.arguments} if schema is not None else {}
+        names = [*arguments, *[f"argument {number}" for number in range(len(arguments), len(given))]]
+        rows = []
+        for name, value in (*zip(names, given, strict=False), *named.items()):
+            alias = arguments[name].alias_info if name in arguments else None
+            rows += [(name, bool(alias is not None and alias.is_write))] * len(self._tensors(value))
+        return rows
+
+    def _share(self, left: _Tensor, right: _Tensor) -> bool:
+        if left is right:
+            return True
+        try:
+            first, second = left.untyped_storage(), right.untyped_storage()
+        except (RuntimeError, NotImplementedError):
+            return False
+        return bool(first.nbytes() and first._cdata == second._cdata)
+
+    def _bytes(self, tensor: _Tensor) -> _Tensor:
+        """A copy of what a tensor has."""
+        torch = self._torch
+        if tensor.device.type == "meta" or not tensor.numel():
+            return torch.empty(0, dtype=torch.uint8)
+        data = tensor.detach().resolve_conj().resolve_neg().contiguous()
+        return data.reshape(-1).view(torch.uint8).clone().cpu()
+
+    def _kept(self, tensor: _Tensor, *, values: bool = True) -> list[Any]:
+        """What is kept of a tensor: dtype, sizes, strides, device, and its values, or some of them and sums."""
+        torch = self._torch
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        what: list[Any] = ["tensor", dtype, [int(size) for size in tensor.shape]]
+        if tensor.layout is not torch.strided or tensor.is_quantized:
+            return [
+                *what,
+                [],
+                tensor.device.type,
+                self._kept(tensor.to_dense() if not tensor.is_quantized else tensor.int_repr()),
+            ]
+        what += [[int(stride) for stride in tensor.stride()], tensor.device.type]
+        if not values or tensor.device.type == "meta":
+            return [*what, None]
+        flat = tensor.detach().resolve_conj().resolve_neg().cpu().reshape(-1).clone()
+        if flat.numel() <= _MOST_ELEMENTS:
+            return [*what, flat]
+        wide = flat.to(torch.complex128 if flat.is_complex() else torch.float64)
+        step = -(-flat.numel() // _MOST_ELEMENTS)
+        return [*what, torch.cat([wide[::step], wide.sum().reshape(1), wide.abs().sum().reshape(1)])]
+
+    def _tree(self, value: _Value, *, values: bool = True) -> list[Any]:
+        """Results as plain values."""
+        if isinstance(value, self._torch.Tensor):
+            return self._kept(value, values=values)
+        if isinstance(value, (list, tuple)):
+            return ["list", [self._tree(part, values=values) for part in value]]
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return ["plain", value]
+        return ["other", type(value).__name__, repr(value)[:200]]
+
+    def _gradients(self, operator: _Operator, call: DecodedCall, written: set[int]) -> CallOutcome:
+        """Gradients and second gradients of what a call returns, and of what it writes."""
+        torch = self._torch
+
+        def run() -> CallOutcome:
+            given, named = call.values()
+            leaves: list[_Tensor] = []
+            passed: dict[int, _Tensor] = {}
+            numbers = {id(tensor): number for number, tensor in enumerate(self._tensors((given, named)))}
+
+            def with_gradient(value: _Value) -> _Value:
+                is_leaf = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+                if not is_leaf:
+                    return value
+                if id(value) not in passed:
+                    leaves.append(value.detach().requires_grad_())
+                    # What requires gradients itself cannot be written.
+                    is_written = numbers[id(value)] in written
+                    passed[id(value)] = leaves[-1] * 1 if is_written else leaves[-1]
+                return passed[id(value)]
+
+            given, named = self._trees.tree_map(with_gradient, (given, named))
+            results = operator(*given, **named)
+            outputs = [*self._leaves(results), *[tensor for tensor in passed.values() if tensor.grad_fn is not None]]
+            outputs = list({id(tensor): tensor for tensor in outputs}.values())
+            outcome: CallOutcome = {"recorded": [bool(tensor.requires_grad) for tensor in self._leaves(results)]}
+            return self._with_gradients(outcome, [tensor for tensor in outputs if tensor.requires_grad], leaves)
+
+        return self._guarded(run)
+
+    def _with_gradients(
+        self, outcome: CallOutcome, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]
+    ) -> CallOutcome:
+        torch = self._torch
+        if not outputs:
+            return outcome
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                seeds = [self._seed(tensor) for tensor in outputs]
+                gradients = torch.autograd.grad(outputs, leaves, seeds, allow_unused=True, create_graph=True)
+            except Exception as error:
+                outcome["first"] = {"error": [type(error).__name__, _message(error)]}
+                return outcome
+            finally:
+                outcome["warned"] = any(_NOT_REGISTERED in str(warning.message) for warning in told)
+        outcome["first"] = {"results": self._tree(gradients)}
+        again = [gradient for gradient in gradients if gradient is not None and gradient.requires_grad]
+        if again:
+            outcome["second"] = self._guarded(lambda: self._second(again, leaves))
+        return outcome
+
+    def _second(self, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]) -> CallOutcome:
+        seeds = [self._seed(tensor) for tensor in outputs]
+        return {"results": self._tree(self._torch.autograd.grad(outputs, leaves, seeds, allow_unused=True))}
+
+    def _seed(self, tensor: _Tensor) -> _Tensor:
+        """A gradient that is the same in each process."""
+        torch = self._torch
+        values = torch.linspace(0.5, 1.5, max(tensor.numel(), 1), dtype=torch.float64)[: tensor.numel()]
+        return values.reshape(tensor.shape).to(device=tensor.device, dtype=tensor.dtype)
+
+    def _fake(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
+        """What a trace knows of the results."""
+
+        def run() -> CallOutcome:
+            mode = import_module("torch._subclasses.fake_tensor").FakeTensorMode()
+            given, named = call.values()
+            fakes: dict[int, _Tensor] = {}
+
+            def fake(value: _Value) -> _Value:
+                if not isinstance(value, self._torch.Tensor):
+                    return value
+                if id(value) not in fakes:
+                    fakes[id(value)] = mode.from_tensor(value)
+                return fakes[id(value)]
+
+            given, named = self._trees.tree_map(fake, (given, named))
+            with mode, self._torch.no_grad():
+                return {"results": self._tree(operator(*given, **named), values=False)}
+
+        return self._guarded(run)
+
+    def _compile(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
+        torch = self._torch
+
+        def run() -> CallOutcome:
+            torch._dynamo.reset()
+            given, named = call.values()
+            compiled = torch.compile(
+                lambda given, named: operator(*given, **named), backend="aot_eager", fullgraph=True, dynamic=False
+            )
+            with torch.no_grad():
+                return self._done(lambda: compiled(given, named), self._tensors((given, named)))
+
+        return self._guarded(run)
+
+    def _vmap(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
+        torch = self._torch
+
+        def run() -> CallOutcome:
+            given, named = call.values()
+            leaves, form = self._trees.tree_flatten((given, named))
+            places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+
+            def one(*tensors: _Tensor) -> _Value:
+                for at, tensor in zip(places, tensors, strict=True):
+                    leaves[at] = tensor
+                own_given, own_named = self._trees.tree_unflatten(leaves, form)
+                return operator(*own_given, **own_named)
+
+            batched = [
+                torch.stack([leaves[at], leaves[at].flip(0) if leaves[at].dim() else leaves[at]]) for at in places
+            ]
+            if not batched:
+                return {}
+            with torch.no_grad():
+                return {"results": self._tree(torch.vmap(one)(*batched))}
+
+        return self._guarded(run)
+
+    def _autocast(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
+        def run() -> CallOutcome:
+            given, named = call.values()
+            (device, *_) = [tensor.device.type for tensor in self._tensors((given, named))]
+            with self._torch.no_grad(), self._torch.autocast(device, dtype=self._torch.bfloat16):
+                return {"results": self._tree(operator(*given, **named))}
+
+        return self._guarded(run)
+
+    def _shown(self, call: DecodedCall) -> str:
+        """The arguments of a call in one line."""
+        given, named = call.values()
+        parts = [*map(self._word, given), *[f"{name}={self._word(value)}" for name, value in named.items()]]
+        return ", ".join(parts)[:200]
+
+    def _word(self, value: _Value) -> str:
+        if isinstance(value, self._torch.Tensor):
+            return f"{str(value.dtype).removeprefix('torch.')}{[*value.shape]}"
+        if isinstance(value, (list, tuple)):
+            return f"[{', '.join(map(self._word, value))}]"
+        return repr(value)
+
+
+def _message(error: Exception) -> str:
+    """The text of an error, without what changes between processes and builds."""
+    return _CHANGING.sub("", _TRACE.sub("", str(error))).strip()[:2000]
+
+
+def repeat_calls(
+    torch: _Torch, records: Sequence[StoredRecord], first: int, path: str, *, twice: bool
+) -> Iterator[int]:
+    """Append the outcome of each call from a number on to a file, and give the number before it is repeated."""
+    repeater = Repeater(torch)
+    with open(path, "ab") as stream:
+        for number, record in enumerate(records):
+            if number < first:
+                continue
+            yield number
+            data = io.BytesIO()
+            torch.save(_saved(repeater, record, twice=twice), data)
+            body = data.getvalue()
+            stream.write(json.dumps([number, len(body)]).encode() + b"\n" + body)
+            stream.flush()
+
+
+def _saved(repeater: Repeater, record: StoredRecord, *, twice: bool) -> CallOutcome:
+    try:
+        return repeater.outcome(record, twice=twice)
+    except Exception as error:
+        return {"damaged": f"{type(error).__name__}: {error}"}
+
+
+def read_outcomes(torch: _Torch, path: str) -> dict[int, CallOutcome]:
+    """The outcomes of a file by the numbers of calls."""
+    outcomes: dict[int, CallOutcome] = {}
+    with open(path, "rb") as stream:
+        while line := stream.readline(999):
+            number, size, *ended = json.loads(line)
+            body = stream.read(size)
+            outcomes[number] = {"ended": ended[0]} if ended else torch.load(io.BytesIO(body), weights_only=True)
+    return outcomes
+
+
+def last_outcome(path: str) -> int:
+    """The number of the last call with a whole outcome, -1 if there is none; half an outcome behind it is cut off."""
+    last, end = -1, 0
+    if not os.path.exists(path):
+        return last
+    with open(path, "r+b") as stream:
+        length = os.fstat(stream.fileno()).st_size
+        while line := stream.readline(999):
+            if not line.endswith(b"\n") or stream.tell() + json.loads(line)[1] > length:
+                break
+            number, size, *_ = json.loads(line)
+            stream.seek(size, os.SEEK_CUR)
+            last, end = number, stream.tell()
+        stream.truncate(end)
+    return last
+
+
+def add_end(path: str, number: int, reason: str) -> None:
+    """Append that a call ended the process that repeated it."""
+    with open(path, "ab") as stream:
+        stream.write(json.dumps([number, 0, reason]).encode() + b"\n")

@@ -1,0 +1,369 @@
+"""Records calls of a library's operators, in processes that others start.
+
+This module is read from its file where Opwright is not installed, so it imports nothing of it. A call is stored as
+plain values and bytes: `decode` in `stored_calls` gives them back. What a call cannot be stored for is counted.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import io
+import json
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import IO, Any, Final, TypeAlias
+
+#: PyTorch has no types here, and values are those of any call.
+_Torch: TypeAlias = Any
+_Value: TypeAlias = Any
+_Function: TypeAlias = Any
+
+#: The first line of a file with calls.
+HEADER: Final = b"opwright calls 1\n"
+#: The variable of the environment that names the file with what to record.
+VARIABLE: Final = "OPWRIGHT_RECORDED_CALLS"
+#: How many calls of an operator are kept, how many of them with tensors of the same sizes and dtypes, and how many
+#: bytes one call and all calls may have.
+MOST_CALLS: Final = 100
+MOST_ALIKE: Final = 10
+MOST_BYTES: Final = 4 << 20
+MOST_BYTES_IN_ALL: Final = 128 << 20
+#: Ends the file of a module that is no Python.
+_LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd")
+
+
+class NotStored(Exception):
+    """A value that cannot be stored. The text says what it is."""
+
+
+class StoredCall:
+    """The values of one call, as what `torch.load` reads without running code."""
+
+    def __init__(self, torch: _Torch) -> None:
+        self._torch = torch
+        self._storages: dict[int, list[Any]] = {}
+        self._tensors: dict[int, int] = {}
+        self._kept: list[Any] = []
+        self._bytes = 0
+        #: What the call looks like: types, sizes and dtypes, without the values of tensors.
+        self.signature: list[str] = []
+
+    def encoded(self, arguments: Sequence[_Value], keywords: Mapping[str, _Value]) -> dict[str, Any]:
+        """The arguments of a call. Raises NotStored."""
+        given = [self._encode(value, 0) for value in arguments]
+        named = {str(name): self._encode(value, 0) for name, value in keywords.items()}
+        # Storages are copied once the extents of all tensors in them are known.
+        storages = [self._copied(first, last, tensor) for first, last, tensor in self._storages.values()]
+        return {"arguments": given, "keywords": named, "storages": storages}
+
+    def _encode(self, value: _Value, depth: int) -> list[Any]:
+        torch = self._torch
+        if depth > 9:
+            raise NotStored("a deep list")
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+            self.signature.append(repr(value))
+            return ["plain", value]
+        if isinstance(value, complex):
+            self.signature.append(repr(value))
+            return ["complex", value.real, value.imag]
+        if isinstance(value, (list, tuple)):
+            self.signature.append(f"{len(value)} of")
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            return [kind, [self._encode(part, depth + 1) for part in value]]
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            self.signature.append(f"{len(value)} by")
+            return ["dict", {key: self._encode(part, depth + 1) for key, part in value.items()}]
+        for kind in ("dtype", "layout", "memory_format"):
+            if isinstance(value, getattr(torch, kind)):
+                self.signature.append(str(value))
+                return ["torch", kind, str(value).removeprefix("torch.")]
+        if isinstance(value, torch.device):
+            self.signature.append(str(value))
+            return ["device", str(value)]
+        if isinstance(value, torch.Generator):
+            self.signature.append("generator")
+            return ["generator", str(value.device)]
+        raise NotStored(f"a value of the type {type(value).__name__}")
+
+    def _tensor(self, tensor: _Value) -> list[Any]:
+        torch = self._torch
+        if id(tensor) in self._tensors:
+            self.signature.append(f"same as {self._tensors[id(tensor)]}")
+            return ["again", self._tensors[id(tensor)]]
+        what = type(tensor).__name__
+        if "Fake" in what or "Functional" in what or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            raise NotStored("a tensor of a trace or a transformation")
+        self._tensors[id(tensor)] = len(self._tensors)
+        # A tensor may go before the call is stored, and another one have its place in memory.
+        self._kept.append(tensor)
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        if tensor.is_nested or tensor.is_quantized or tensor.layout is not torch.strided:
+            raise NotStored(f"a {'nested' if tensor.is_nested else dtype if tensor.is_quantized else 'sparse'} tensor")
+        sizes, strides = [int(size) for size in tensor.shape], [int(stride) for stride in tensor.stride()]
+        device = str(tensor.device)
+        flags = [bool(tensor.requires_grad), bool(tensor.is_conj()), bool(tensor.is_neg())]
+        self.signature.append(f"{dtype}{sizes}{strides}{device}{flags[1:]}")
+        if device.startswith("meta"):
+            return ["tensor", -1, 0, dtype, sizes, strides, device, flags]
+        storage = tensor.untyped_storage()
+        width = tensor.element_size()
+        reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) if tensor.numel() else -1
+        first = int(tensor.storage_offset()) * width
+        last = first + (reach + 1) * width
+        # Elements of all widths begin at a multiple of 16.
+        begin = first - first % 16
+        key = int(storage._cdata)
+        extent = self._storages.setdefault(key, [begin, last, tensor])
+        extent[0], extent[1] = min(extent[0], begin), max(extent[1], last)
+        return ["tensor", list(self._storages).index(key), first, dtype, sizes, strides, device, flags]
+
+    def _copied(self, first: int, last: int, tensor: _Value) -> list[Any]:
+        """The first byte of a part of a storage, and the bytes of the part."""
+        torch = self._torch
+        self._bytes += last - first
+        if self._bytes > MOST_BYTES:
+            raise NotStored(f"tensors with more than {MOST_BYTES:,} bytes")
+        with torch.no_grad():
+            whole = torch.empty(0, dtype=torch.uint8, device=tensor.device)
+            whole.set_(tensor.untyped_storage(), first, (last - first,), (1,))
+            return [first, whole.clone().cpu()]
+
+
+class CallFile:
+    """A file to which calls are appended; each is whole once it is written, whatever ends the process."""
+
+    def __init__(self, torch: _Torch, path: str) -> None:
+        self._torch = torch
+        self._path = path
+        self._stream: IO[bytes] | None = None
+        self._process = 0
+        self._lock = threading.RLock()
+        self._calls: Counter[str] = Counter()
+        self._alike: Counter[str] = Counter()
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self._bytes = 0
+
+    def add(self, operator: str, arguments: Sequence[_Value], keywords: Mapping[str, _Value]) -> None:
+        """Append a call, or count it if it cannot be stored, or if enough are kept that are alike."""
+        with self._lock:
+            try:
+                self._add(operator, arguments, keywords)
+            except NotStored as reason:
+                self._refused[operator, str(reason)] += 1
+            except Exception as error:
+                self._refused[operator, f"{type(error).__name__}: {error}"] += 1
+
+    def _add(self, operator: str, arguments: Sequence[_Value], keywords: Mapping[str, _Value]) -> None:
+        if self._calls[operator] >= MOST_CALLS:
+            raise NotStored(f"more than {MOST_CALLS} calls")
+        call = StoredCall(self._torch)
+        encoded = call.encoded(arguments, keywords)
+        alike = hashlib.sha256("|".join([operator, *call.signature]).encode()).hexdigest()[:16]
+        if self._alike[alike] >= MOST_ALIKE:
+            raise NotStored(f"more than {MOST_ALIKE} calls with the same sizes")
+        data = io.BytesIO()
+        self._torch.save(encoded, data)
+        body = data.getvalue()
+        if self._bytes + len(body) > MOST_BYTES_IN_ALL:
+            raise NotStored(f"more than {MOST_BYTES_IN_ALL:,} bytes in all")
+        self._calls[operator] += 1
+        self._alike[alike] += 1
+        self._bytes += len(body)
+        self._write({"operator": operator, "alike": alike, "bytes": len(body)}, body)
+
+    def _write(self, head: Mapping[str, object], body: bytes = b"") -> None:
+        if self._process != os.getpid():
+            # A copy of the process has a file of its own.
+            self._process = os.getpid()
+            self._stream = open(f"{self._path}.{self._process}", "ab")  # noqa: SIM115
+        assert self._stream is not None
+        self._stream.write(json.dumps(head).encode() + b"\n" + body)
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Append how many calls were not stored, and why."""
+        with self._lock:
+            for (operator, reason), count in self._refused.items():
+                self._write({"operator": operator, "not_stored": reason, "count": count, "bytes": 0})
+            self._refused.clear()
+
+
+class Recorder:
+    """Records the calls that Python makes of operators, and those that reach the dispatcher otherwise."""
+
+    def __init__(self, torch: _Torch, file: CallFile, namespaces: Sequence[str]) -> None:
+        self._torch = torch
+        self._file = file
+        self._namespaces = frozenset(namespaces)
+        self._local = threading.local()
+
+    def start(self) -> None:
+        """Record from now on."""
+        operators = import_module("torch._ops")
+        for kind in (operators.OpOverloadPacket, operators.OpOverload):
+            kind.__call__ = self._recording(kind.__call__)
+        recorder = self
+
+        class Mode(import_module("torch.utils._python_dispatch").TorchDispatchMode):  # type: ignore[misc]
+            def __torch_dispatch__(
+                self,
+                function: _Function,
+                _types: object,
+                given: Any = (),  # noqa: ANN401
+                named: Any = None,  # noqa: ANN401
+            ) -> object:
+                named = named or {}
+                name = function._schema.name
+                if function.namespace not in recorder._namespaces:
+                    return function(*given, **named)
+                with recorder._recorded(name, lambda: f"{name}{_overload(function)}", given, named):
+                    return function(*given, **named)
+
+        Mode().__enter__()
+        atexit.register(self._file.close)
+
+    def _is_outside(self) -> bool:
+        return not getattr(self._local, "depth", 0)
+
+    @contextlib.contextmanager
+    def _recorded(
+        self, name: str, whole_name: Callable[[], str], given: Sequence[_Value], named: Mapping[str, _Value]
+    ) -> Iterator[None]:
+        """A call of an operator, which is recorded unless a caller has recorded the same call."""
+        if not hasattr(self._local, "calls"):
+            self._local.calls = []
+        calls: list[str] = self._local.calls
+        if self._is_outside() and name not in calls:
+            with self._inside():
+                self._file.add(whole_name(), given, named)
+        calls.append(name)
+        try:
+            yield
+        finally:
+            calls.pop()
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[None]:
+        """What PyTorch calls while a call is stored, or by itself for the same call, is no call of a test."""
+        self._local.depth = getattr(self._local, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            self._local.depth -= 1
+
+    def _recording(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        recorder = self
+
+        def recorded(self: _Function, /, *given: _Value, **named: _Value) -> object:
+            name = self._qualified_op_name if hasattr(self, "_qualified_op_name") else self._schema.name
+            if name.partition("::")[0] not in recorder._namespaces:
+                return call(self, *given, **named)
+            with recorder._recorded(name, lambda: operator_name(recorder._torch, self, given, named), given, named):
+                return call(self, *given, **named)
+
+        return recorded
+
+    def wrap(self, module: _Function) -> None:
+        """Record the calls of the functions of a module that is no Python, such as one of pybind11."""
+        if not str(getattr(module, "__file__", "")).endswith(_LIBRARY_SUFFIXES):
+            return
+        for name, function in list(vars(module).items()):
+            if callable(function) and not name.startswith("__") and not isinstance(function, type):
+                with contextlib.suppress(AttributeError, TypeError):
+                    setattr(module, name, self._of_module(f"{module.__name__}.{name}", function))
+
+    def _of_module(self, name: str, function: _Function) -> Callable[..., Any]:
+        def recorded(*given: _Value, **named: _Value) -> object:
+            if self._is_outside():
+                with self._inside():
+                    self._file.add(name, given, named)
+            return function(*given, **named)
+
+        recorded.__name__ = name.rpartition(".")[2]
+        recorded.__doc__ = getattr(function, "__doc__", None)
+        return recorded
+
+
+def operator_name(torch: _Torch, function: _Function, given: Sequence[_Value], named: Mapping[str, _Value]) -> str:
+    """The name of an operator with the overload that a call means, or of a function with its module."""
+    if hasattr(function, "_overloadname"):
+        return f"{function._schema.name}{_overload(function)}"
+    if not hasattr(function, "_qualified_op_name"):
+        return f"{function.__module__}.{function.__name__}"
+    name: str = function._qualified_op_name
+    overloads = function.overloads()
+    overload = overloads[0]
+    if len(overloads) > 1:
+        try:
+            overload = torch._C._jit_resolve_packet(name, *given, **named)
+        except Exception:
+            overload = ""
+    return name if overload in ("", "default") else f"{name}.{overload}"
+
+
+def _overload(function: _Function) -> str:
+    name = function._overloadname
+    return "" if name in ("", "default") else f".{name}"
+
+
+class _AfterImports:
+    """Starts the recorder when PyTorch is imported, and wraps modules when these are."""
+
+    def __init__(self, path: str, namespaces: Sequence[str], modules: Sequence[str]) -> None:
+        self._path = path
+        self._namespaces = namespaces
+        self._waiting = {"torch", *modules}
+        self._recorder: Recorder | None = None
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ANN401
+        """The module as it is found otherwise, with what happens after its import."""
+        if name not in self._waiting:
+            return None
+        self._waiting.discard(name)
+        for finder in [finder for finder in sys.meta_path if finder is not self]:
+            spec = finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader.exec_module = self._executing(spec.loader.exec_module)  # type: ignore[method-assign,assignment]
+                return spec
+        return None
+
+    def _executing(self, execute: Callable[[Any], None]) -> Callable[[Any], None]:
+        def executed(module: Any) -> None:  # noqa: ANN401
+            execute(module)
+            self._imported(module)
+
+        return executed
+
+    def _imported(self, module: Any) -> None:  # noqa: ANN401
+        if module.__name__ == "torch":
+            self._recorder = Recorder(module, CallFile(module, self._path), self._namespaces)
+            self._recorder.start()
+        elif self._recorder is not None:
+            self._recorder.wrap(module)
+
+
+def install() -> None:
+    """Record what the file says that the environment names, in a process in which nothing is imported yet."""
+    wanted = os.environ.get(VARIABLE)
+    if wanted:
+        with open(wanted, encoding="utf-8") as file:
+            path, namespaces, modules = json.load(file)
+        sys.meta_path.insert(0, _AfterImports(path, namespaces, modules))
+
+
+def run_next_sitecustomize(folder: str) -> None:
+    """Run the `sitecustomize` that Python would have found without the one of a folder."""
+    others = [path for path in sys.path if os.path.abspath(path or ".") != os.path.abspath(folder)]
+    spec = PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        module = import_module("importlib.util").module_from_spec(spec)
+        spec.loader.exec_module(module)

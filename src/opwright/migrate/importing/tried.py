@@ -1,0 +1,72 @@
+"""What calls of an original show, in the statements that register its operators, and in lines for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from opwright.migrate.importing.operators import is_apart
+from opwright.migrate.importing.recorded_calls import TriedCalls
+from opwright.migrate.importing.registration import RegistrationStatement
+
+#: A kind of fact -> what is said of it, with the argument.
+_TOLD: Final = {
+    "writes": "the kernel writes `{}`, which the schema does not say: write `Tensor(a!) {}`",
+    "shares": "a result has memory of `{}`, as `Tensor(a)` says",
+    "returns": "it returns `{}` itself",
+    "records": "gradients flow through the kernel: write a derivative, or register it for CompositeImplicitAutograd",
+    "fake": "its fake is wrong: {}",
+}
+#: What is said for each kind even if the schema says it.
+_ALWAYS: Final = frozenset(("writes", "records", "fake"))
+
+
+def written_arguments(tried: TriedCalls) -> dict[str, list[str]]:
+    """The arguments that functions of modules write, by the name of the function, such as `f` of `acme._C.f`."""
+    return {
+        name.rpartition(".")[2]: [argument for argument, _ in tried.of(name, "writes")]
+        for name in tried.calls
+        if "::" not in name
+    }
+
+
+def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -> list[RegistrationStatement]:
+    """Statements with notes about what calls show, and with the kernels that record gradients."""
+    graded = {(row.namespace, row.name) for row in statements for key in row.keys if key.startswith("Autograd")}
+    rows = []
+    for row in statements:
+        operator = f"{row.namespace}::{row.name}"
+        if row.schema and not row.is_bound:
+            is_graded = (row.namespace, row.name) in graded
+            row = row._replace(notes=(*row.notes, *_notes(operator, tried, is_graded=is_graded)))
+        is_device = row.keys and is_apart(row.keys) and (row.namespace, row.name) not in graded
+        if is_device and row.kernel and not row.gives and tried.of(operator, "records"):
+            row = row._replace(gives="operators")
+        rows.append(row)
+    return rows
+
+
+def _notes(operator: str, tried: TriedCalls, *, is_graded: bool) -> Iterator[str]:
+    for kind in ("writes", "shares", "records", "fake"):
+        if kind == "records" and is_graded:
+            continue
+        for name, count in tried.of(operator, kind):
+            shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
+            yield f"{count} of {tried.calls[operator]} calls show that {shown}"
+
+
+def tried_lines(tried: TriedCalls) -> list[str]:
+    """How many calls were repeated, what they show that schemas do not say, and what could not be stored."""
+    lines = []
+    for operator in tried.calls:
+        for kind in sorted(_ALWAYS - {"records"}):
+            for name, count in tried.of(operator, kind):
+                shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
+                lines.append(f"tried: `{operator}`: in {count} of {tried.calls[operator]} calls, {shown}")
+    raised = sum(tried.stored.calls.values()) - sum(tried.calls.values())
+    lines.append(
+        f"tried with the original: {len(tried.calls)} operators, {sum(tried.calls.values()):,} calls"
+        + (f"; {raised} more calls raised errors" if raised else "")
+    )
+    lines += [f"not tried: {count} calls: {why}" for why, count in tried.stored.not_stored.items()]
+    return lines

@@ -1,0 +1,146 @@
+"""Calls of a library are recorded while others run, stored with bounds, and tried with the original."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE
+from opwright.migrate.calls.stored_calls import counted, merged, read_records
+from opwright.source.diagnostic import Fault
+
+LIVE = """\
+import torch
+
+library = torch.library.Library("acme_calls", "DEF")
+library.define("scale(Tensor x, float by=1) -> Tensor")
+library.impl("scale", lambda x, by=1: x * by, "CPU")
+library.define("fill(Tensor x, Tensor out) -> ()")
+library.define("part(Tensor x) -> Tensor")
+library.define("whole.first(Tensor x) -> Tensor")
+library.define("whole.second(int x) -> int")
+library.impl("part", lambda x: x[1:], "CPU")
+library.impl("whole.first", lambda x: x + 1, "CompositeImplicitAutograd")
+library.impl("whole.second", lambda x: x + 1, "CompositeImplicitAutograd")
+torch.library.register_fake("acme_calls::scale", lambda x, by=1: x.new_empty(2))
+
+
+def fill(x, out):
+    if x.numel() > 99:
+        raise ValueError("too large")
+    out.copy_(x.detach())
+
+
+library.impl("fill", fill, "CPU")
+"""
+PROGRAM = """\
+import torch
+
+import acme_recorded
+
+x = torch.rand(4, 3).t()
+for _ in range(30):
+    torch.ops.acme_calls.scale(x, 2.0)
+torch.ops.acme_calls.fill(x, torch.zeros(3, 4))
+for refused in (
+    lambda: torch.ops.acme_calls.fill(torch.zeros(100), torch.zeros(100)),
+    lambda: torch.ops.acme_calls.scale(torch.eye(3).to_sparse(), 2.0),
+):
+    try:
+        refused()
+    except (ValueError, NotImplementedError):
+        pass
+torch._C._jit_get_operation("acme_calls::part")[0](x)
+torch.ops.acme_calls.whole(3)
+torch.ops.acme_calls.whole(x)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, from which processes import."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    Path("acme_recorded.py").write_text(LIVE)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("torch")
+def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a program calls is stored, as far as it can be, and shows what kernels write, share and record."""
+    Path("program.py").write_text(PROGRAM)
+    status = main(["import", "acme_recorded", "--out", "o.yaml", "--record", sys.executable, "program.py"])
+    printed = capsys.readouterr().out
+    assert status == 0, printed
+    counts = counted(read_records("o.calls"))
+    assert counts.calls == {
+        "acme_calls::scale": MOST_ALIKE,
+        "acme_calls::fill": 2,
+        "acme_calls::part": 1,
+        "acme_calls::whole.first": 1,
+        "acme_calls::whole.second": 1,
+    }
+    assert counts.not_stored == {"a sparse tensor": 1, f"more than {MOST_ALIKE} calls with the same sizes": 20}
+    assert "recorded: 15 calls of 5 operators in o.calls; the command ended with 0" in printed
+    assert "not recorded: 1 calls: a sparse tensor" in printed
+    assert "tried with the original: 5 operators, 14 calls; 1 more calls raised errors" in printed
+    assert "tried: `acme_calls::fill`: in 1 of 1 calls, the kernel writes `out`, which the schema does not" in printed
+    assert (
+        "tried: `acme_calls::scale`: in 10 of 10 calls, its fake is wrong: sizes [3, 4] in a call, and [2]" in printed
+    )
+    text = Path("o.yaml").read_text()
+    assert "# 1 of 1 calls show that a result has memory of `x`, as `Tensor(a)` says" in text
+    assert "# 10 of 10 calls show that gradients flow through the kernel" in text
+
+
+@pytest.mark.usefixtures("torch")
+def test_commands_without_calls_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command that calls nothing, or that cannot be run, leaves no file."""
+    for command, told in (([sys.executable, "-c", "1"], "made no call"), (["./no_such_command"], "cannot run")):
+        assert main(["import", "acme_recorded", "--out", "o.yaml", "--record", *command]) == 1
+        assert told in capsys.readouterr().err
+        assert not Path("o.calls").exists()
+    assert main(["import", "acme_recorded.py", "--out", "o.yaml", "--samples", "o.calls"]) == 2
+
+
+def record(body: bytes, **head: object) -> bytes:
+    """One record of a file of calls."""
+    return json.dumps({"operator": "acme::f", "alike": "1", "bytes": len(body), **head}).encode() + b"\n" + body
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04",
+        HEADER + b"{}\n",
+        HEADER + b"[]\n",
+        HEADER + b"\xff\xfe\n",
+        HEADER + record(b"abc")[:-1],
+        HEADER + record(b"", bytes=-1),
+        HEADER + record(b"", bytes=1 << 40),
+        HEADER + b"[" * 100_000,
+    ],
+    ids=range(9),
+)
+def test_damaged_files_are_told(data: bytes) -> None:
+    """What is no file of calls, or ends within one, is an error with its path."""
+    Path("bad.calls").write_bytes(data)
+    with pytest.raises(Fault) as fault:
+        counted(read_records("bad.calls"))
+    assert fault.value.diagnostic.code == "E2407"
+    assert "bad.calls" in fault.value.diagnostic.message
+
+
+def test_parts_of_processes_are_merged_within_bounds() -> None:
+    """Half a record of a killed process ends its part, and calls beyond the bounds are counted."""
+    Path("first").write_bytes(b"".join([record(b"x", alike=str(number)) for number in range(80)]) + b'{"operator": "ac')
+    Path("second").write_bytes(b"".join([record(b"x", alike=str(number)) for number in range(80)]) + record(b"yz")[:-1])
+    Path("whole.calls").write_bytes(merged(["first", "second"]))
+    counts = counted(read_records("whole.calls"))
+    assert counts.calls == {"acme::f": 100}
+    assert counts.not_stored == {"more than 100 calls": 60}
