@@ -51,6 +51,8 @@ _TYPE_TABLES: Final = (
 _TYPES: Final = "BaseTy"
 _KNOWN_TYPES: Final = frozenset([row.name for row in BASE_TYPE_ROWS])
 _SHOWN: Final = 5
+#: The modules of one family alone, which no other files depend on: the folder, and the family.
+_OF_ONE_FAMILY: Final = (("torchgen/static_runtime/", "static_runtime"),)
 
 
 class GeneratorPart(NamedTuple):
@@ -74,12 +76,19 @@ class KnownFile(NamedTuple):
 
 
 def check_generator(
-    inputs: Inputs, rules: Rules, sink: Diagnostics, *, strict: bool = False, refuse: bool = False
+    inputs: Inputs,
+    rules: Rules,
+    sink: Diagnostics,
+    *,
+    families: Iterable[str] | None = None,
+    strict: bool = False,
+    refuse: bool = False,
 ) -> None:
     """Tell which parts of the generator in a tree or an installation are none of the release, nor of the one before it.
 
     Opwright follows its own rules, so it ignores what such a part does: an error (W0507) if `strict`, or, to `refuse`
     what a source tree edits, there; a warning elsewhere. A tree with the version of a release has that one's parts.
+    What no file of the `families` depends on is left out.
     """
     # These files decide nothing, so they are none of the reads of an action that is described.
     inputs = inputs.with_store(inputs._store)
@@ -88,7 +97,9 @@ def check_generator(
         return
     version, teaches = rules.version, rules.tree is not None
     files = known_files(version, is_exact=not teaches and is_known_release(inputs.version_text))
-    unknown = [part for file in files for part in _unknown_parts(inputs, file, teaches=teaches)]
+    others = tuple([folder for folder, family in _OF_ONE_FAMILY if families is not None and family not in families])
+    asked = [file for file in files if not others or not file.name.startswith(others)]
+    unknown = [part for file in asked for part in _unknown_parts(inputs, file, teaches=teaches)]
     is_refused = strict or (refuse and os.path.isfile(os.path.join(inputs.root, TREE_VERSION)))
     if unknown:
         _tell(unknown, inputs, version, sink, is_refused=is_refused)

@@ -65,6 +65,7 @@ GENERATOR_FOLDERS = (
     "torchgen/api/types",
     "torchgen/dest",
     "torchgen/selective_build",
+    "torchgen/static_runtime",
 )
 #: How modules begin that stand in the place of PyTorch's generator and forward to Opwright.
 FORWARDS = '"""Forwards to Opwright'

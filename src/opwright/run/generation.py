@@ -204,7 +204,10 @@ class Generation:
             rules = rules_of(request.inputs, request.release, self.sink, are_written=True)
             if not serves_libraries(request.families):
                 refuse = request.refuses_edits and not request.release
-                check_generator(request.inputs, rules, self.sink, strict=request.strict, refuse=refuse)
+                families = request.families
+                check_generator(
+                    request.inputs, rules, self.sink, families=families, strict=request.strict, refuse=refuse
+                )
         self.version: Final[Version] = rules.version
         if job is None:
             load = partial(_load_job, request, rules, defer=defer)
