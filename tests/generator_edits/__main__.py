@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from opwright.source.codes import UNKNOWN_GENERATOR
 from tests.generator_edits.judge import EditedTree, Outcome
 
 
@@ -21,7 +22,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=0, help="how many edits are drawn (default: all)")
     parser.add_argument("--seed", type=int, default=0, help="what they are drawn from (default: 0)")
     options = parser.parse_args()
-    counts: Counter[Outcome] = Counter()
+    counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         tree = EditedTree(Path(folder).resolve() / "tree")
         edits = list(tree.edits(options.seed))
@@ -29,11 +30,12 @@ def main() -> int:
             edits = random.Random(options.seed).sample(edits, min(options.count, len(edits)))
         for edit in edits:
             outcome, said = tree.judge(edit)
-            counts[outcome] += 1
-            if outcome not in (Outcome.told, Outcome.unread):
+            is_told = outcome is Outcome.told and said == UNKNOWN_GENERATOR
+            counts["told as an edit" if is_told else outcome.name] += 1
+            if not is_told and outcome is not Outcome.unread:
                 print(f"{edit.path}: {edit.place}: {outcome.value} {said}", flush=True)
-    print(f"{len(edits)} edits: {', '.join([f'{count} {outcome.name}' for outcome, count in counts.items()])}")
-    return 1 if counts[Outcome.silent] else 0
+    print(f"{len(edits)} edits: {', '.join([f'{count} {outcome}' for outcome, count in counts.items()])}")
+    return 1 if counts[Outcome.silent.name] else 0
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ OURS = (
 class Outcome(enum.Enum):
     """What comes of an edit."""
 
-    told = "told"
+    told = "told, by what is refused:"
     followed = "followed: the same files as the generator's"
     unread = "of a module that these programs never import"
     broken = "broken: the generator fails"
@@ -108,8 +108,8 @@ class EditedTree:
             path.write_bytes(before)
 
     def _judge(self, edit: Edit) -> tuple[Outcome, str]:
-        if self._tells():
-            return Outcome.told, ""
+        if code := self._tells():
+            return Outcome.told, code
         if edit.path not in self._imported:
             return Outcome.unread, ""
         theirs, said = self._files(REFERENCE)
@@ -123,14 +123,14 @@ class EditedTree:
         } or theirs.keys() ^ ours.keys()
         return (Outcome.silent, min(names)) if names else (Outcome.followed, "")
 
-    def _tells(self) -> bool:
-        """Whether a run of ours refuses the tree by default."""
+    def _tells(self) -> str:
+        """The code of the error with which a run of ours refuses the tree by default; empty if it does not."""
         sink, inputs = Diagnostics(), from_source_path(self.folder / "aten/src/ATen")
         try:
             check_generator(inputs, rules_of(inputs, sink=sink, are_written=True), sink, refuse=True)
-        except Fault:
-            return True
-        return any(diagnostic.severity is Severity.ERROR for diagnostic in sink)
+        except Fault as fault:
+            return fault.diagnostic.code
+        return next((diagnostic.code for diagnostic in sink if diagnostic.severity is Severity.ERROR), "")
 
     def _files(self, commands: tuple[tuple[str, ...], ...]) -> tuple[Mapping[str, bytes] | None, str]:
         """The files that programs write below a folder of their own, by path; None if one fails."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +41,16 @@ def edits(tree: Path, path: str, draw: random.Random) -> Iterator[Edit]:
             name, node = list(_places(module))[number]
             what = _edit_collection(node) if kind else _edit(node, draw)
             if what:
-                yield Edit(path, f"{name}: {what}", ast.unparse(ast.fix_missing_locations(module)))
+                yield Edit(path, f"{name}: {what}", _with_statement(text, ast.fix_missing_locations(node)))
+
+
+def _with_statement(text: str, node: ast.stmt) -> str:
+    """The text of a module with an edited statement in place of the one that was there; all else is as it was."""
+    lines = text.splitlines(keepends=True)
+    decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ()) if hasattr(decorator, "lineno")]
+    first, end = min([node.lineno, *decorators]), node.end_lineno or node.lineno
+    edited = textwrap.indent(ast.unparse(node), " " * node.col_offset) + "\n"
+    return "".join([*lines[: first - 1], edited, *lines[end:]])
 
 
 def _places(module: ast.Module, prefix: str = "") -> list[tuple[str, ast.stmt]]:

@@ -240,21 +240,30 @@ def add_native_aot_argument(group: argparse._ActionsContainer) -> None:
     )
 
 
-def add_drop_in_arguments(parser: argparse.ArgumentParser) -> None:
+def add_drop_in_arguments(parser: argparse.ArgumentParser, *, strict: bool = True) -> None:
     """Declare what the drop-in programs have besides the flags of PyTorch's: `--prune`, without which they remove
-    nothing, as PyTorch's programs do; `--release`; and what build systems want to know.
+    nothing, as PyTorch's programs do; what build systems want to know; and whose rules they follow.
     """
     parser.add_argument(
         "--prune", action="store_true", help="remove files that earlier runs wrote and that are no longer made"
     )
+    add_build_arguments(parser)
+    add_rules_arguments(parser, strict=strict)
+
+
+def add_rules_arguments(parser: argparse.ArgumentParser, *, strict: bool = True) -> None:
+    """Declare where drop-in programs take rules and missing inputs from, and, unless a program has its own `--strict`,
+    what they refuse.
+    """
     parser.add_argument(
         "--inputs-only",
         action="store_true",
         help="take nothing that the inputs lack from the installed PyTorch, for builds that declare their inputs",
     )
-    add_build_arguments(parser)
     add_release_argument(parser)
     add_edits_argument(parser)
+    if strict:
+        add_strict_argument(parser)
 
 
 def add_edits_argument(group: argparse._ActionsContainer) -> None:

@@ -42,6 +42,7 @@ _TAUGHT: Final = frozenset(
         "_CPU_DLL_CUDA_KERNELS",
         "MUTABLE_OPS_NOT_USING_FUNCTIONALIZATION",
         "CUMULATIVE_OUT_OPS_PRESERVING_OUT_DTYPE",
+        "FUNCTIONAL_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT",
     )
 )
 #: Tables with an item for each base type. Of a type that Opwright has no row of, a tree teaches the items.

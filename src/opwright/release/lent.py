@@ -119,6 +119,7 @@ def _tell(inputs: Inputs, installed: Inputs, lent: list[str], sink: Diagnostics,
     what = " and ".join([", ".join(lent[:-1]), lent[-1]] if lent[1:] else lent)
     (sink.error if strict else sink.note)(
         LENT_INPUTS,
-        f"{inputs.origin} lacks {what}: it is taken from {installed.origin}, which is {installed.version_text}",
-        help="name the release with `--release`, or a whole tree with `--source-path`" if strict else "",
+        f"{inputs.origin} lacks {what}: {'they are' if lent[1:] else 'it is'} taken from {installed.origin}, which is "
+        f"{installed.version_text}",
+        help="name inputs of a whole tree or of an installed PyTorch, or leave out `--strict`" if strict else "",
     )

@@ -34,6 +34,7 @@ LISTS: Final = {
     "torchgen/native_function_generation.py": (
         "OUT_OPS_THAT_DONT_GET_GROUPED_PROPERLY",
         "MUTABLE_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT",
+        "FUNCTIONAL_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT",
         "INPLACE_OPS_THAT_DONT_GET_GROUPED_PROPERLY",
     ),
 }

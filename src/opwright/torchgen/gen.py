@@ -13,7 +13,6 @@ from opwright.cli.arguments import (
     add_lean_argument,
     add_native_aot_argument,
     add_selection_arguments,
-    add_strict_argument,
     chosen_devices,
     options,
     selection,
@@ -71,7 +70,6 @@ def _parser() -> Parser:
     kinds = list(_FAMILIES.values())
     add("--generate", nargs="*", choices=kinds, default=kinds, help="the kinds of files to generate")
     add_drop_in_arguments(parser)
-    add_strict_argument(parser)
     add_lean_argument(parser)
     add_native_aot_argument(parser)
     add_backend_arguments(parser)

@@ -10,7 +10,6 @@ import argparse
 from opwright.cli.arguments import (
     Parser,
     add_drop_in_arguments,
-    add_strict_argument,
     program_as_named,
     selection,
     spellings,
@@ -46,7 +45,6 @@ def _parser() -> Parser:
     parser = Parser("python -m opwright.torchgen.gen_autograd", __doc__, last_wins=True)
     add_path_arguments(parser)
     add_drop_in_arguments(parser)
-    add_strict_argument(parser)
     add = parser.add_argument
     add(
         *spellings("operators-yaml-path"),

@@ -73,6 +73,7 @@ def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, f
         folders=folders,
         families=run.families,
         release=arguments.release,
+        strict=arguments.strict,
         refuses_edits=not arguments.tolerate_generator_edits,
     )
     incremental = IncrementalGeneration(run)

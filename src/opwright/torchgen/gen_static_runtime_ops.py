@@ -116,6 +116,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, fo
         families=run.families,
         options=Options(static_runtime_files=(operators, tests)),
         tolerant=True,
+        strict=arguments.strict,
         refuses_edits=not arguments.tolerate_generator_edits,
         format_file=None if formatter is None else _formatting(formatter),
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from opwright.cli import console
-from opwright.cli.arguments import Parser, add_release_argument, selection, spellings
+from opwright.cli.arguments import Parser, add_rules_arguments, selection, spellings
 from opwright.cli.extra_files import check_overwrites
 from opwright.cli.input_arguments import completed_inputs
 from opwright.cli.streams import leave
@@ -52,7 +52,7 @@ def _parser() -> Parser:
         metavar="FILE",
         help="the same, from a file with a list of names; for tests",
     )
-    add_release_argument(parser)
+    add_rules_arguments(parser)
     return parser
 
 
@@ -69,6 +69,8 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         families=families,
         selection=selection(arguments, sink),
         tolerant=True,
+        strict=arguments.strict,
+        refuses_edits=not arguments.tolerate_generator_edits,
     )
     generation = Generation(request, sink)
     run = RunIdentity(arguments.install_dir, request.folders, request.families, {}, {}, apart=True)

@@ -13,7 +13,6 @@ from functools import partial
 from opwright.cli.arguments import (
     Parser,
     add_drop_in_arguments,
-    add_strict_argument,
     selection,
     spellings,
     templates_as_named,
@@ -77,7 +76,6 @@ def _parser() -> Parser:
     )
     add(*spellings("per-operator-headers"), action="store_true", help="include a header per operator in its files")
     add_drop_in_arguments(parser)
-    add_strict_argument(parser)
     return parser
 
 
@@ -161,7 +159,7 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
 
     native: str = arguments.native_functions_path
     autograd = autograd_folder(native)
-    inputs = completed_inputs(arguments, from_files(native, arguments.tags_path, autograd), sink, autograd=False)
+    inputs = completed_inputs(arguments, from_files(native, arguments.tags_path, autograd), sink)
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
     if arguments.gen_lazy_ts_backend:
         chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]

@@ -111,6 +111,7 @@ def _request(
         families=run.families,
         options=options,
         tolerant=True,
+        strict=arguments.strict,
         refuses_edits=not arguments.tolerate_generator_edits,
         backends=(SourceFile.read(arguments.source_yaml),),
     )

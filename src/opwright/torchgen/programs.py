@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.cli.arguments import Parser, add_drop_in_arguments, add_strict_argument, templates_as_named
+from opwright.cli.arguments import Parser, add_drop_in_arguments, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.emit.registry import build_folders, program_families
 from opwright.run.incremental_generation import IncrementalGeneration
@@ -39,7 +39,6 @@ def run_family(program: str, description: str | None, argv: Sequence[str] | None
     parser = Parser(f"python -m opwright.torchgen.{program}", description, last_wins=True)
     add_path_arguments(parser)
     add_drop_in_arguments(parser)
-    add_strict_argument(parser)
     arguments = parser.parse(argv)
     families = tuple(program_families(program))
     folders = dict.fromkeys(build_folders("", families), arguments.out)

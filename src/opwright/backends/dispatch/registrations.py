@@ -209,7 +209,7 @@ def _of_autograd(job: Job) -> Iterator[KeyedKernel]:
     """Registrations for Autograd and its keys, and for ADInplaceOrView."""
     for differentiable in functions_with_kernels(job):
         function = differentiable.function
-        if boxed_kernel(differentiable):
+        if boxed_kernel(differentiable, job.rules):
             yield function, "Autograd", RegisteredKernel(RegistrationKind.not_implemented)
         else:
             kernel = f"torch::autograd::VariableType::{kernel_name(function)}"

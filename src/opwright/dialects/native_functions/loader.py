@@ -88,7 +88,7 @@ def _load_operators(native: SourceFile | ChosenItems, tags: SourceFile, shared: 
     own, rules = Diagnostics(), shared.rules
     known_tags = load_tags(tags, own, of_tree=rules is not None and rules.tree is not None)
     is_partial = isinstance(native, ChosenItems)
-    report = CrossReport(own)
+    report = CrossReport(own, rules=rules)
     context = _entry_context(frozenset(known_tags), shared, all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags

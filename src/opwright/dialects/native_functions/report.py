@@ -9,6 +9,8 @@ from typing import Final
 from opwright.dialects.native_functions.entry_builder import argument_span, dispatch_key_span, item_span, name_span
 from opwright.dialects.nearest import Difference, OverloadIndex
 from opwright.model.native_function import UnlinkedFunction
+from opwright.release.operator_names.loading import WITHOUT_TENSOR_RESULT
+from opwright.release.rules import Rules
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.lazy import lazy_pattern
@@ -29,16 +31,22 @@ class CrossReport:
 
     Nodes are not kept while a file is loaded, because they take much memory and few runs have such a fault. The file is
     read again for the first span, unless the `entries` are given. The report also knows the entries left out because
-    of their own faults, so that rules do not report what follows from their absence. `functions` are the loaded ones,
+    of their own faults, so that rules do not report what follows from their absence. Its `without_tensor` are the
+    overloads that may return none although they are no composites. `functions` are the loaded ones,
     and `faulty_delegates` those whose structured delegate has been reported. `doubles` are functions with the signature
     and kind of an earlier one, by that one.
     """
 
-    __slots__ = ("_absent", "_entries", "_has_nameless", "_index", "_sink", "doubles", "faulty_delegates", "functions")
+    __slots__ = (
+        "_absent", "_entries", "_has_nameless", "_index", "_sink", "doubles", "faulty_delegates", "functions",
+        "without_tensor",
+    )  # fmt: skip
 
-    def __init__(self, sink: Diagnostics, entries: Iterable[Mapping] | None = None) -> None:
+    def __init__(self, sink: Diagnostics, entries: Iterable[Mapping] | None = None, rules: Rules | None = None) -> None:
         self._sink: Final = sink
         self._entries = None if entries is None else _by_start(entries)
+        names = WITHOUT_TENSOR_RESULT
+        self.without_tensor: Final = names.in_any_release if rules is None else names.in_release(rules)
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
         self.functions: Row[UnlinkedFunction] = ()

@@ -19,7 +19,6 @@ from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_OUT_OVERLOADS,
     SET_OPERATORS,
-    WITHOUT_TENSOR_RESULT,
 )
 from opwright.schema.function import (
     Argument,
@@ -113,10 +112,11 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
 
 
 def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
-    if base.library.keeps_conventions and base.name.text not in WITHOUT_TENSOR_RESULT.in_any_release:
+    if base.library.keeps_conventions and base.name.text not in report.without_tensor:
         message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
         at = report.returns(base)
-        help = f"return a tensor, or write `dispatch: {{CompositeImplicitAutograd: {base.name.name}}}`"
+        help = f"return a tensor, or write `dispatch: {{CompositeImplicitAutograd: {base.name.name}}}`; in a tree of "
+        help += "PyTorch, `FUNCTIONAL_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT` lists exceptions"
         report.error(codes.NO_TENSOR_RETURN, message, at, help=help)
 
 

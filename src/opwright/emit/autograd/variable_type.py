@@ -56,6 +56,7 @@ from opwright.release.operator_names.autograd import (
     SHARED_RESULTS,
     SHARED_STORAGES,
 )
+from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, Type, holds_tensors
 from opwright.source.codes import NEEDS_DISPATCH
@@ -357,16 +358,19 @@ def is_unpacked(type: Type) -> bool:
     return not type.is_tensor_like or item.text in ("Tensor", "Tensor?")
 
 
-def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
+def boxed_kernel(differentiable_function: DifferentiableFunction, rules: Rules | None = None) -> str:
     """Boxed kernel that serves the function as all whose derivative is not implemented; empty if it has its own.
 
     PyTorch's kernel looks for tensors in few types, so other libraries bring one that finds them in all. It also
-    serves operators whose tensors a kernel of their own could not take one by one.
+    serves operators whose tensors a kernel of their own could not take one by one. The `rules` tell which of PyTorch's
+    functions have one.
     """
     function = differentiable_function.function
     if recording_operator(function) and not differentiable_function.infos:
         return "torch::CppFunction::makeFromBoxedFunction<&record_by_reference>()"
-    if differentiable_function.infos or (function.library.known_by_name and _is_special(function)):
+    if differentiable_function.infos:
+        return ""
+    if rules is not None and function.library.known_by_name and _is_special(function, rules):
         return ""
     is_taken = all(is_unpacked(argument.type) for argument in function.arguments.all)
     if function.library.takes_any_schema and not is_taken:
@@ -382,15 +386,15 @@ def boxed_kernel(differentiable_function: DifferentiableFunction) -> str:
     return "torch::autograd::autogradNotImplementedFallback()"
 
 
-def _is_special(function: NativeFunction) -> bool:
+def _is_special(function: NativeFunction, rules: Rules) -> bool:
     """Whether a function of PyTorch's has a kernel of its own for another reason than derivatives."""
     name = kernel_name(function)
     return (
-        function.name.name in RESHAPED_IN_PLACE.in_any_release
+        function.name.name in RESHAPED_IN_PLACE.in_release(rules)
         or function.root_name in NEVER_DIFFERENTIATED.in_any_release
-        or name in SHARED_STORAGES.in_any_release
-        or name in SHARED_RESULTS.in_any_release
-        or public_api.name(function.schema) in REPLACES_TENSORS.in_any_release
+        or name in SHARED_STORAGES.in_release(rules)
+        or name in SHARED_RESULTS.in_release(rules)
+        or public_api.name(function.schema) in REPLACES_TENSORS.in_release(rules)
     )
 
 
@@ -407,7 +411,7 @@ def registrations_slot(key: str) -> str:
 def kernel_slots(differentiable_function: DifferentiableFunction, context: FragmentContext) -> Slots:
     """Kernels of a function and their registrations, by dispatch key. The kernels are in `VariableType`."""
     function = differentiable_function.function
-    if kernel := boxed_kernel(differentiable_function):
+    if kernel := boxed_kernel(differentiable_function, context.rules):
         return {registrations_slot(DEFAULT_KEY): (f'm.impl("{function.name.text}", {kernel});\n',)}
     slots: dict[str, tuple[str, ...]] = {}
     for kernel_wrapper in _wrappers(differentiable_function):

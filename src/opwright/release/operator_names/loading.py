@@ -54,6 +54,7 @@ WITHOUT_TENSOR_RESULT: Final = NameTable(
         absent=True,
     ),
     form="overload",
+    listed_in=("FUNCTIONAL_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT", "MUTABLE_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT"),
 )
 
 UNSEEDED_DROPOUTS: Final = NameTable(

@@ -68,7 +68,7 @@ def _parser() -> Parser:
         help="write right files where ExecuTorch's program writes wrong ones or leaves something out, and make "
         "errors of the warnings about it where that is not possible",
     )
-    add_drop_in_arguments(parser)
+    add_drop_in_arguments(parser, strict=False)
     return parser
 
 
