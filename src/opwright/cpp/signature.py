@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
+from opwright.source.records import frozen_fields
 
 
+@frozen_fields
 class Signature:
     """A C++ function's name, return type and parameters under one convention.
 
     `parameters` have defaults, for declarations; `definition_parameters` do not.
     """
 
-    __slots__ = ("bindings", "name", "returns")
-
-    def __init__(self, name: str, returns: CType, bindings: tuple[Binding, ...]) -> None:
-        self.name: Final = name
-        self.returns: Final = returns
-        self.bindings: Final = bindings
+    name: str
+    returns: CType
+    bindings: tuple[Binding, ...]
 
     @property
     def parameters(self) -> str:

@@ -10,12 +10,13 @@ from types import MappingProxyType
 from typing import Final, Generic, TypeVar, cast
 
 from opwright.source.lazy import lazy_pattern
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 from opwright.source.text import SourceFile
 
 # The table of dialects imports this module before it is known whether there is anything to do.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from types import ModuleType
 
     from opwright.dialects.extra_key_reader import ExtraKeys
@@ -35,6 +36,7 @@ Model = TypeVar("Model")
 _FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
 
 
+@frozen_fields
 class BackendReader:
     """Reads a vendor's file as a backend file.
 
@@ -45,21 +47,11 @@ class BackendReader:
     release, and the operators if they are loaded.
     """
 
-    __slots__ = ("name", "plugin", "recognizes", "rewrite")
-
-    def __init__(
-        self,
-        name: str,
-        recognizes: Callable[[Node], bool],
-        rewrite: Callable[[Node, LoadContext], MappingNode],
-        *,
-        plugin: str = "",
-    ) -> None:
-        self.name: Final = name
-        self.recognizes: Final = recognizes
-        self.rewrite: Final = rewrite
-        self.plugin: Final = plugin
-        """The name of the plug-in; the run fills it in."""
+    name: str
+    recognizes: Callable[[Node], bool]
+    rewrite: Callable[[Node, LoadContext], MappingNode]
+    _: KW_ONLY
+    plugin: str = ""
 
     def __repr__(self) -> str:
         return f"<reader {self.name}>"

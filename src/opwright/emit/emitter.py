@@ -7,7 +7,7 @@ templates and writes. Emitters read and write no files themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
@@ -23,7 +23,10 @@ from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
 from opwright.source.diagnostic import FaultsFound
-from opwright.source.records import Copyable, NamedTuple
+from opwright.source.records import Copyable, NamedTuple, frozen_fields
+
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
 
 #: Slot of a template -> its text, or the texts that are listed there. Lists of several units are joined in order.
 Slots = Mapping[str, "str | Sequence[str]"]
@@ -140,6 +143,7 @@ class ListedSlots:
         return "\n".join(value if isinstance(value, str) else "\n".join(value) for value in slots.values())
 
 
+@frozen_fields
 class DeclaredRead(Generic[Fact]):
     """A fact about a whole job that the fragments of an emitter read besides their units.
 
@@ -149,19 +153,10 @@ class DeclaredRead(Generic[Fact]):
     after an edit, which load few functions, load these too.
     """
 
-    __slots__ = ("depends_on", "fingerprint_key", "get", "name")
-
-    def __init__(
-        self,
-        name: str,
-        get: Callable[[Job], Fact],
-        fingerprint_key: Callable[[Fact], object] = lambda fact: fact,
-        depends_on: Callable[[Job], Iterable[NativeFunction]] = lambda _: (),
-    ) -> None:
-        self.name: Final = name
-        self.get: Final = get
-        self.fingerprint_key: Final = fingerprint_key
-        self.depends_on: Final = depends_on
+    name: str
+    get: Callable[[Job], Fact]
+    fingerprint_key: Callable[[Fact], object] = lambda fact: fact
+    depends_on: Callable[[Job], Iterable[NativeFunction]] = lambda _: ()
 
 
 class FragmentContext(Copyable):
@@ -320,20 +315,19 @@ class FilePerUnit(Generic[Unit]):
         self.path: Final = path
 
 
+@frozen_fields
 class Sharded(Generic[Unit]):
     """`shards` files (`Name_0.cpp` ...) by a stable hash of each unit's key, and all units in `NameEverything.cpp`.
 
     `path` is the path without these endings; `key` gives the text that is hashed.
     """
 
-    __slots__ = ("key", "path", "shards")
-
-    def __init__(self, path: str, shards: int, key: Callable[[Unit], str]) -> None:
-        self.path: Final = path
-        self.shards: Final = shards
-        self.key: Final = key
+    path: str
+    shards: int
+    key: Callable[[Unit], str]
 
 
+@frozen_fields
 class Emitter(Copyable, Generic[Unit]):
     """One file, or one family of files of the same template.
 
@@ -356,46 +350,18 @@ class Emitter(Copyable, Generic[Unit]):
     ('aten', 'names.txt')
     """
 
-    __slots__ = (
-        "belong_to_sources",
-        "family",
-        "file_slots",
-        "folder",
-        "fragment",
-        "layout",
-        "line_names",
-        "name",
-        "reads",
-        "template",
-        "units",
-    )
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        family: str,
-        template: str | None,
-        folder: str = "aten",
-        units: Callable[[Job], Sequence[Unit]],
-        fragment: Callable[[Unit, FragmentContext], Slots],
-        layout: OneFile | FilePerUnit[Unit] | Sharded[Unit],
-        file_slots: Callable[[Job], Slots] = lambda _: {},
-        reads: Sequence[DeclaredRead[Any]] = (),
-        line_names: str = "",
-        belong_to_sources: bool = False,
-    ) -> None:
-        self.name: Final = name
-        self.family: Final = family
-        self.template: Final = template
-        self.folder: Final = folder
-        self.units: Final = units
-        self.fragment: Final = fragment
-        self.layout: Final = layout
-        self.file_slots: Final = file_slots
-        self.reads: Final = tuple(reads)
-        self.line_names: Final = line_names
-        self.belong_to_sources: Final = belong_to_sources
+    _: KW_ONLY
+    name: str
+    family: str
+    template: str | None
+    units: Callable[[Job], Sequence[Unit]]
+    fragment: Callable[[Unit, FragmentContext], Slots]
+    layout: OneFile | FilePerUnit[Unit] | Sharded[Unit]
+    folder: str = "aten"
+    file_slots: Callable[[Job], Slots] = lambda _: {}
+    reads: Sequence[DeclaredRead[Any]] = ()
+    line_names: str = ""
+    belong_to_sources: bool = False
 
 
 #: An emitter of whatever units; the engine hands units back only to the emitter that they came from.

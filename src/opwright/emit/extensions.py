@@ -17,7 +17,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.lazy import lazy_pattern
-from opwright.source.records import Copyable, NamedTuple
+from opwright.source.records import Copyable, NamedTuple, frozen_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,14 +212,12 @@ Part = TypeVar("Part")
 PluginType = TypeVar("PluginType")
 
 
+@frozen_fields
 class Extension(Generic[Part]):
     """A value of a plug-in, with the plug-in's name."""
 
-    __slots__ = ("plugin", "value")
-
-    def __init__(self, plugin: str, value: Part) -> None:
-        self.plugin: Final = plugin
-        self.value: Final = value
+    plugin: str
+    value: Part
 
     def __repr__(self) -> str:
         return f"<extension of {self.plugin}: {self.value!r}>"

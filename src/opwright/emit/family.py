@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import MappingProxyType
+
+from opwright.source.records import frozen_fields
 
 # Programs read the table before they know whether there is anything to do: no import for types.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from dataclasses import KW_ONLY
     from types import ModuleType
     from typing import Final, TypeAlias
 
@@ -32,6 +36,7 @@ def family_module(name: str) -> ModuleType:
     return import_module(name, "opwright.emit")
 
 
+@frozen_fields
 class Check:
     """A check of a whole job, which reports what keeps the emitters of a family from making their files.
 
@@ -40,12 +45,10 @@ class Check:
     check needs the deferred dialects of its family, and is made when these are loaded.
     """
 
-    __slots__ = ("deferred", "function", "when_tolerant")
-
-    def __init__(self, function: str | CheckFunction, *, when_tolerant: bool = True, deferred: bool = False) -> None:
-        self.function: Final = function
-        self.when_tolerant: Final = when_tolerant
-        self.deferred: Final = deferred
+    function: str | CheckFunction
+    _: KW_ONLY
+    when_tolerant: bool = True
+    deferred: bool = False
 
     def load(self) -> CheckFunction:
         """Function itself."""
@@ -56,6 +59,7 @@ class Check:
         return check
 
 
+@frozen_fields
 class Family:
     """A family of files: what a user can ask for by name.
 
@@ -77,67 +81,23 @@ class Family:
     the family; empty for Opwright's own.
     """
 
-    __slots__ = (
-        "also_generates",
-        "by_default",
-        "checks",
-        "deferred_dialects",
-        "dialects",
-        "emitters",
-        "folders",
-        "has_local_units",
-        "help",
-        "imports",
-        "inputs",
-        "job_loader",
-        "name",
-        "plugin",
-        "programs",
-        "rule",
-        "selects_as_aten",
-        "serves_backends",
-        "serves_libraries",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        *,
-        emitters: Sequence[str | EmitterSource],
-        folders: Mapping[str, str],
-        imports: tuple[str, ...] = (),
-        inputs: tuple[str, ...] = (),
-        dialects: tuple[str, ...] = (),
-        deferred_dialects: tuple[str, ...] = (),
-        checks: tuple[Check, ...] = (),
-        also_generates: tuple[str, ...] = (),
-        by_default: bool = True,
-        selects_as_aten: bool = False,
-        serves_libraries: bool = False,
-        serves_backends: bool = False,
-        job_loader: str = "",
-        has_local_units: bool = False,
-        programs: Mapping[str, str | None] | None = None,
-        rule: str = "",
-        plugin: str = "",
-    ) -> None:
-        self.name: Final = name
-        self.help: Final = help
-        self.emitters: Final = emitters
-        self.folders: Final = folders
-        self.imports: Final = imports
-        self.inputs: Final = inputs
-        self.dialects: Final = dialects
-        self.deferred_dialects: Final = deferred_dialects
-        self.checks: Final = checks
-        self.also_generates: Final = also_generates
-        self.by_default: Final = by_default
-        self.selects_as_aten: Final = selects_as_aten
-        self.serves_libraries: Final = serves_libraries
-        self.serves_backends: Final = serves_backends
-        self.job_loader: Final = job_loader
-        self.has_local_units: Final = has_local_units
-        self.programs: Final[Mapping[str, str | None]] = programs or {}
-        self.rule: Final = rule
-        self.plugin: Final = plugin
+    name: str
+    help: str
+    _: KW_ONLY
+    emitters: Sequence[str | EmitterSource]
+    folders: Mapping[str, str]
+    imports: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
+    deferred_dialects: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    also_generates: tuple[str, ...] = ()
+    by_default: bool = True
+    selects_as_aten: bool = False
+    serves_libraries: bool = False
+    serves_backends: bool = False
+    job_loader: str = ""
+    has_local_units: bool = False
+    programs: Mapping[str, str | None] = MappingProxyType({})
+    rule: str = ""
+    plugin: str = ""

@@ -9,12 +9,15 @@ keys by name: whoever needs a fact about a key asks its row. A new key is a new 
 
 from __future__ import annotations
 
+from opwright.source.records import frozen_fields
+
 # Programs read the flags of devices when they start, before they know whether there is anything to do.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
 
+@frozen_fields
 class Device:
     """What all dispatch keys of one device share.
 
@@ -31,49 +34,18 @@ class Device:
     writes never reach it.
     """
 
-    __slots__ = (
-        "autocast_rank",
-        "export_macro",
-        "flag",
-        "guard_headers",
-        "has_autocast_fallback",
-        "has_autograd_fallback",
-        "has_guard",
-        "is_functionalized",
-        "is_generated",
-        "is_initialized_lazily",
-        "is_known",
-        "name",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        flag: str = "",
-        has_guard: bool = False,
-        guard_headers: tuple[str, ...] = (),
-        is_initialized_lazily: bool = False,
-        export_macro: str = "",
-        is_known: bool = True,
-        is_generated: bool = True,
-        autocast_rank: int = 0,
-        has_autograd_fallback: bool = True,
-        has_autocast_fallback: bool = True,
-        is_functionalized: bool = False,
-    ) -> None:
-        self.name: Final = name
-        self.flag: Final = flag
-        self.has_guard: Final = has_guard
-        self.guard_headers: Final = guard_headers
-        self.is_initialized_lazily: Final = is_initialized_lazily
-        self.export_macro: Final = export_macro
-        self.is_known: Final = is_known
-        self.is_generated: Final = is_generated
-        self.autocast_rank: Final = autocast_rank
-        self.has_autograd_fallback: Final = has_autograd_fallback
-        self.has_autocast_fallback: Final = has_autocast_fallback
-        self.is_functionalized: Final = is_functionalized
+    name: str
+    flag: str = ""
+    has_guard: bool = False
+    guard_headers: tuple[str, ...] = ()
+    is_initialized_lazily: bool = False
+    export_macro: str = ""
+    is_known: bool = True
+    is_generated: bool = True
+    autocast_rank: int = 0
+    has_autograd_fallback: bool = True
+    has_autocast_fallback: bool = True
+    is_functionalized: bool = False
 
     def __repr__(self) -> str:
         return f"<device {self.name}>"

@@ -8,7 +8,7 @@ from typing import Final
 from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
-from opwright.source.records import Frozen, NamedTuple
+from opwright.source.records import Frozen, NamedTuple, frozen_fields
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -65,6 +65,7 @@ class NonNativeNode(NamedTuple):
     span: Span
 
 
+@frozen_fields
 class LazyBackend(Frozen):
     """A backend with lazy tensors.
 
@@ -72,21 +73,11 @@ class LazyBackend(Frozen):
     are. `shape_header` declares the shape functions, None if they are not checked.
     """
 
-    __slots__ = ("backend", "generated", "nodes", "non_native", "shape_header")
-
-    def __init__(
-        self,
-        backend: ExternalBackend,
-        generated: tuple[BackendEntry, ...],
-        nodes: tuple[NodeEntry, ...] = (),
-        non_native: tuple[NonNativeNode, ...] = (),
-        shape_header: SourceFile | None = None,
-    ) -> None:
-        self.backend: Final = backend
-        self.generated: Final = generated
-        self.nodes: Final = nodes
-        self.non_native: Final = non_native
-        self.shape_header: Final = shape_header
+    backend: ExternalBackend
+    generated: tuple[BackendEntry, ...]
+    nodes: tuple[NodeEntry, ...] = ()
+    non_native: tuple[NonNativeNode, ...] = ()
+    shape_header: SourceFile | None = None
 
     def with_shape_header(self, file: SourceFile) -> LazyBackend:
         """The same backend, whose shape functions are those that the file declares."""

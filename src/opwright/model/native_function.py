@@ -17,7 +17,7 @@ from opwright.model.extra_values import ExtraValues
 from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
-from opwright.source.records import Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
+from opwright.source.records import Copyable, Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opwright.model.requirements import Requirements
 
 
-class Kernel:
+class Kernel(Copyable):
     """The C++ function that implements an overload under a dispatch key.
 
     `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes
@@ -73,16 +73,7 @@ class Kernel:
         """The kernel with C++ before it, if it is a Python function."""
         if not self.python:
             return self
-        return Kernel(
-            self.key,
-            self.name,
-            self.namespace,
-            self.structured,
-            self.condition,
-            self.implementations,
-            symint=self.symint,
-            checked=True,
-        )
+        return self.replace(checked=True)
 
     def __repr__(self) -> str:
         return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"
@@ -126,6 +117,7 @@ class TypeStyle(enum.IntFlag):
     """Lists of optional symbols and scalars are passed as the dispatcher holds them (libraries)."""
 
 
+@frozen_fields
 class Precomputed:
     """Values that a structured kernel's `meta` computes for its `impl`.
 
@@ -133,11 +125,8 @@ class Precomputed:
     A kernel always gets `self` as it is: values that an entry writes in its place are computed and passed to nothing.
     """
 
-    __slots__ = ("add", "replace")
-
-    def __init__(self, replace: dict[str, tuple[Argument, ...]], add: tuple[Argument, ...]) -> None:
-        self.replace: Final = replace
-        self.add: Final = add
+    replace: dict[str, tuple[Argument, ...]]
+    add: tuple[Argument, ...]
 
     @property
     def values(self) -> tuple[Argument, ...]:
@@ -165,15 +154,13 @@ class UfuncKey(enum.Enum):
     Generic = "Generic"
 
 
+@frozen_fields
 class UfuncLoop:
     """One inner loop of a ufunc: the name of the C++ function, and its dtypes in order."""
 
-    __slots__ = ("dtypes", "key", "name")
-
-    def __init__(self, key: UfuncKey, name: str, dtypes: tuple[str, ...]) -> None:
-        self.key: Final = key
-        self.name: Final = name
-        self.dtypes: Final = dtypes
+    key: UfuncKey
+    name: str
+    dtypes: tuple[str, ...]
 
 
 _NO_LOOPS: Final[dict[UfuncKey, UfuncLoop]] = {}
@@ -488,6 +475,7 @@ def is_view_schema(schema: FunctionSchema, tags: frozenset[str]) -> bool:
     return schema.arguments.joins_wildcard
 
 
+@frozen_fields
 class NativeFunctionsGroup(Frozen):
     """Overloads of one operation: a functional and an out one, and an in-place and a mutable one if they exist.
 
@@ -497,19 +485,10 @@ class NativeFunctionsGroup(Frozen):
     ('relu', 'relu_', 'relu.out', True)
     """
 
-    __slots__ = ("functional", "inplace", "mutable", "out")
-
-    def __init__(
-        self,
-        functional: NativeFunction,
-        out: NativeFunction,
-        inplace: NativeFunction | None,
-        mutable: NativeFunction | None,
-    ) -> None:
-        self.functional: Final = functional
-        self.out: Final = out
-        self.inplace: Final = inplace
-        self.mutable: Final = mutable
+    functional: NativeFunction
+    out: NativeFunction
+    inplace: NativeFunction | None
+    mutable: NativeFunction | None
 
     @property
     def structured(self) -> bool:
@@ -532,6 +511,7 @@ class NativeFunctionsGroup(Frozen):
         return [member for member in members if member is not None]
 
 
+@frozen_fields
 class ViewGroup(Frozen):
     """A view with its copying form and its in-place form, if they exist.
 
@@ -540,14 +520,9 @@ class ViewGroup(Frozen):
     ['t', 't_', 't_copy']
     """
 
-    __slots__ = ("view", "view_copy", "view_inplace")
-
-    def __init__(
-        self, view: NativeFunction, view_copy: NativeFunction | None, view_inplace: NativeFunction | None
-    ) -> None:
-        self.view: Final = view
-        self.view_copy: Final = view_copy
-        self.view_inplace: Final = view_inplace
+    view: NativeFunction
+    view_copy: NativeFunction | None
+    view_inplace: NativeFunction | None
 
     @property
     def root_name(self) -> str:

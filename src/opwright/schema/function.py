@@ -8,7 +8,7 @@ from typing import Final
 from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
 from opwright.schema.types import Annotation, OptionalType, Type
-from opwright.source.records import not_fingerprinted
+from opwright.source.records import frozen_fields, not_fingerprinted
 
 
 class Argument:
@@ -108,16 +108,14 @@ def make_return(name: str | None, type: Type, annotation: Annotation | None = No
     return result
 
 
+@frozen_fields
 class TensorOptions:
     """Four arguments `dtype, layout, device, pin_memory` that C++ packs into one `TensorOptions`."""
 
-    __slots__ = ("device", "dtype", "layout", "pin_memory")
-
-    def __init__(self, dtype: Argument, layout: Argument, device: Argument, pin_memory: Argument) -> None:
-        self.dtype: Final = dtype
-        self.layout: Final = layout
-        self.device: Final = device
-        self.pin_memory: Final = pin_memory
+    dtype: Argument
+    layout: Argument
+    device: Argument
+    pin_memory: Argument
 
     @property
     def all(self) -> tuple[Argument, Argument, Argument, Argument]:

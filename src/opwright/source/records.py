@@ -6,6 +6,7 @@ Neither `typing` nor `dataclasses` is imported for them.
 from __future__ import annotations
 
 from functools import cache, cached_property
+from types import FunctionType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     _Class = TypeVar("_Class", bound="type[object]")
 else:
     from collections import namedtuple
-    from types import FunctionType
 
     #: The descriptor of a field, which is written in C.
     _Field = type(namedtuple("_Field", "field").field)
@@ -105,11 +105,38 @@ else:
 __all__ = ["NamedTuple"]
 
 
+@cache
+def _setter(count: int) -> FunctionType:
+    """A constructor that sets so many attributes; that of a class has the names of its fields instead of theirs."""
+    names = [f"field{number}" for number in range(count)]
+    namespace: dict[str, FunctionType] = {}
+    assignments = "; ".join([f"self.{name} = {name}" for name in names])
+    exec(f"def __init__({', '.join(['self', *names])}): {assignments}", namespace)
+    return namespace["__init__"]
+
+
+def _initializer(positional: list[str], keyword: list[str], defaults: dict[str, object]) -> FunctionType:
+    """A constructor that sets these attributes, the last ones by keyword alone."""
+    names = (*positional, *keyword)
+    setter = _setter(len(names))
+    code = setter.__code__.replace(
+        co_varnames=("self", *names),
+        co_names=names,
+        co_argcount=1 + len(positional),
+        co_kwonlyargcount=len(keyword),
+    )
+    values = tuple([defaults.pop(name) for name in positional if name in defaults])
+    made = FunctionType(code, setter.__globals__, "__init__", values)
+    made.__kwdefaults__ = defaults
+    return made
+
+
 @dataclass_transform(frozen_default=True)
 def frozen_fields(cls: _Class) -> _Class:
     """A decorator that gives a class a slot for each annotation of its body, and a constructor that takes their values.
 
     Type checkers refuse to assign them. It does what a data class with slots does, without the time for the import.
+    Fields behind `_: KW_ONLY` are passed by keyword.
 
     >>> @frozen_fields
     ... class Point:
@@ -118,14 +145,14 @@ def frozen_fields(cls: _Class) -> _Class:
     >>> Point(1).x, Point(y=2).y, Point.__slots__
     (1, 2, ('x', 'y'))
     """
-    names = tuple(cls.__annotations__)
+    annotations = dict(cls.__annotations__)
+    names = [*annotations]
+    first = names.index("_") if annotations.pop("_", "") else len(names)
     body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    namespace = {name: body.pop(name) for name in names}
-    parameters = ", ".join([f"{name}={name}" for name in names])
-    assignments = "; ".join([f"self.{name} = {name}" for name in names])
-    exec(f"def __init__(self, {parameters}): {assignments}", namespace)
-    body["__init__"] = namespace["__init__"]
-    slotted: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": names})  # type: ignore[misc]
+    made = _initializer(names[:first], names[first + 1 :], {name: body.pop(name) for name in names if name in body})
+    made.__annotations__ = {**annotations, "return": "None"}
+    body["__init__"] = made
+    slotted: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": tuple(annotations)})  # type: ignore[misc]
     return slotted
 
 

@@ -38,7 +38,7 @@ from opwright.release.operator_names.backends import (
 )
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 
 _STATUS_OF_ENTRIES: Final = {
     Implementation.kernel: OperatorStatus.kernel,
@@ -50,6 +50,7 @@ _STATUS_OF_ENTRIES: Final = {
 }
 
 
+@frozen_fields
 class DeviceKernels:
     """What a backend registers for one dispatch key.
 
@@ -57,22 +58,11 @@ class DeviceKernels:
     operators that the author registers by hand. With `has_fallback`, the CPU's kernels serve all others.
     """
 
-    __slots__ = ("entries", "has_fallback", "key", "manual", "wrapped")
-
-    def __init__(
-        self,
-        key: DispatchKey,
-        entries: Mapping[NativeFunction, BackendEntry],
-        wrapped: Mapping[NativeFunction, WrapperKind],
-        *,
-        manual: frozenset[NativeFunction] = frozenset(),
-        has_fallback: bool = False,
-    ) -> None:
-        self.key: Final = key
-        self.entries: Final = entries
-        self.wrapped: Final = wrapped
-        self.manual: Final = manual
-        self.has_fallback: Final = has_fallback
+    key: DispatchKey
+    entries: Mapping[NativeFunction, BackendEntry]
+    wrapped: Mapping[NativeFunction, WrapperKind]
+    manual: frozenset[NativeFunction] = frozenset()
+    has_fallback: bool = False
 
     def has_kernel(self, function: NativeFunction) -> bool:
         """Whether a kernel is registered for the operator itself."""

@@ -13,7 +13,7 @@ from opwright.release.version import RELEASES, parse_version
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.parser import parse_schema
 from opwright.source.diagnostic import Fault
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 
 #: The types of values in formulas besides those of the schema language: nothing, and the options of a tensor.
 NONE: Final = "None"
@@ -51,25 +51,21 @@ class PythonValue(NamedTuple):
         return self.type in ("Tensor", "Tensor?")
 
 
+@frozen_fields
 class GivenArgument(Generic[Given]):
     """A value that a call gives for a parameter. With `is_item` it stands for the list with it."""
 
-    __slots__ = ("is_item", "parameter", "value")
-
-    def __init__(self, parameter: Argument, value: Given, *, is_item: bool) -> None:
-        self.parameter: Final = parameter
-        self.value: Final = value
-        self.is_item: Final = is_item
+    parameter: Argument
+    value: Given
+    is_item: bool
 
 
+@frozen_fields
 class ChosenOverload(Generic[Given]):
     """An overload that fits a call, and the arguments of the call. Options stand at their first parameter."""
 
-    __slots__ = ("given", "schema")
-
-    def __init__(self, schema: FunctionSchema, given: Sequence[GivenArgument[Given]]) -> None:
-        self.schema: Final = schema
-        self.given: Final = given
+    schema: FunctionSchema
+    given: Sequence[GivenArgument[Given]]
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from opwright.source.diagnostic import Edit
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 
@@ -14,14 +14,12 @@ from opwright.source.text import SourceFile
 DiagnosticRow: TypeAlias = Mapping[str, Any]
 
 
+@frozen_fields
 class FileReport:
     """The diagnostics of a file, and the text that they are about."""
 
-    __slots__ = ("file", "rows")
-
-    def __init__(self, file: SourceFile, rows: list[DiagnosticRow]) -> None:
-        self.file: Final = file
-        self.rows: Final = rows
+    file: SourceFile
+    rows: list[DiagnosticRow]
 
 
 class EditorFix(NamedTuple):

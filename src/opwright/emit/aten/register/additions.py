@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.model.hooks import Hook
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 
 
 class KernelCallee(NamedTuple):
@@ -22,6 +20,7 @@ class KernelCallee(NamedTuple):
     family: str = ""
 
 
+@frozen_fields
 class WrapperAdditions:
     """What plug-ins add to a wrapper.
 
@@ -29,19 +28,10 @@ class WrapperAdditions:
     `selection` has the statements that choose. `includes` are the headers that the code needs.
     """
 
-    __slots__ = ("callees", "hooks", "includes", "selection")
-
-    def __init__(
-        self,
-        hooks: tuple[Hook, ...] = (),
-        callees: tuple[KernelCallee, ...] = (),
-        selection: str = "",
-        includes: tuple[str, ...] = (),
-    ) -> None:
-        self.hooks: Final = hooks
-        self.callees: Final = callees
-        self.selection: Final = selection
-        self.includes: Final = includes
+    hooks: tuple[Hook, ...] = ()
+    callees: tuple[KernelCallee, ...] = ()
+    selection: str = ""
+    includes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.hooks or self.callees)
