@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -85,7 +86,12 @@ class EditedTree:
         return frozenset(path.removeprefix(root) for path in paths if path.startswith(root)) | {BUILD_PROGRAM}
 
     def _run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        environment = {"PYTHONPATH": str(self.folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+        own = Path(__file__).parents[2] / "src"
+        environment = {
+            "PYTHONPATH": f"{self.folder}{os.pathsep}{own}",
+            "PATH": "/usr/bin:/bin",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
         command = [sys.executable, *words]
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)

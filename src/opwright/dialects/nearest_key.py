@@ -35,6 +35,11 @@ def suggested_key(word: str, names: Iterable[str], otherwise: str = "") -> str |
     text = _OTHER_WORDS.get(device.casefold())
     if text is not None:
         return text.format(prefix)
+    names = tuple(names)
+    # Much of a long name, such as `CompositeImplicit`.
+    whole = min([name for name in names if name.startswith(word)], key=len, default="") if len(word) > 8 else ""
+    if whole:
+        return f"did you mean `{whole}`?"
     near = {name: _parts(name)[1].casefold() for name in names}
     devices = {other for name, other in near.items() if other in _DEVICES and _is_misspelt(word, name)}
     # One letter may be missing from the names of several devices.

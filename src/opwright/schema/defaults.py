@@ -133,7 +133,17 @@ def check_default(type: Type, text: str, start: int) -> None:
     check_default_text(text, start)
     if not is_default(type, text):
         message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
-        raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text))
+        raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text), help=_default_help(type, text))
+
+
+def _default_help(type: Type, text: str) -> str:
+    """What to write instead of a text that is no default of a type; empty if nothing is known."""
+    meant = _respelt(type, text)
+    if meant == "None" and not isinstance(type, OptionalType):
+        return f"`None` is a default of `{type.text}?`"
+    if text.startswith("{") and isinstance(type.elem if isinstance(type, OptionalType) else type, ListType):
+        return "the default of a list is written in brackets, such as `[0, 1]`"
+    return f"write `{meant}`" if meant and is_default(type, meant) else ""
 
 
 @final
@@ -311,8 +321,12 @@ def dispatcher_default(type: Type, text: str, start: int) -> str:
 
 def _respelt(type: Type, text: str) -> str:
     """What a default of another language is in a schema: `true`, a text without quotes, a list in parentheses."""
-    if text.lower() in ("true", "false", "none", "null"):
-        return "None" if text.lower() in ("none", "null") else text.capitalize()
+    if text.lower() in ("true", "false"):
+        return text.capitalize()
+    if text.lower() in ("none", "null", "nullptr", "nullopt", "std::nullopt"):
+        return "None"
+    if type.innermost.text in _INTEGERS and re.fullmatch(r"[-+]?\d+\.0*", text):
+        return text.partition(".")[0]
     if type.innermost.text == "str" and text.isidentifier():
         return f'"{text}"'
     return f"[{text[1:-1]}]" if text[:1] == "(" and text[-1:] == ")" else ""

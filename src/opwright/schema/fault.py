@@ -58,4 +58,14 @@ def unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
     match = IDENTIFIER.match(text, position)
     end = match.end() if match else min(position + 1, len(text))
     shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
-    return SchemaFault(codes.SCHEMA_SYNTAX, f"expected {wanted}, found {shown}", position, max(end, position))
+    help = _UNEXPECTED.get(text[position:end], "")
+    if text.startswith(" -> ", position) and ")" in wanted:
+        help = "close the list of arguments with `)`"
+    elif position == len(text) and "->" in wanted:
+        help = "write ` -> Tensor` after the arguments, or ` -> ()` if nothing is returned"
+    message = f"expected {wanted}, found {shown}"
+    return SchemaFault(codes.SCHEMA_SYNTAX, message, position, max(end, position), help=help)
+
+
+#: What to write instead of characters that schemas do not have there.
+_UNEXPECTED: Final = {"-": "names have `_` instead of `-`", ";": "delete the `;`"}

@@ -431,11 +431,13 @@ def _next_position(text: str, end: int, faults: list[SchemaFault]) -> int:
 def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start: int, end: int) -> SchemaFault:
     """Fault of an argument that cannot follow those before it; `star` says that `*` is among them."""
     if argument.name in seen:
-        return SchemaFault(codes.DUPLICATE_ARGUMENT, f"second argument named `{argument.name}`", start, end)
+        message = f"second argument named `{argument.name}`"
+        return SchemaFault(codes.DUPLICATE_ARGUMENT, message, start, end, help="give each argument its own name")
     if star:
         return SchemaFault(codes.OUT_PLACE, f"argument `{argument.name}` follows the out arguments", start, end)
     message = f"argument `{argument.name}` without default follows one with a default"
-    return SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end)
+    help = "give it a default too, put it before those with a default, or put `*` before it"
+    return SchemaFault(codes.REQUIRED_AFTER_DEFAULT, message, start, end, help=help)
 
 
 def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:

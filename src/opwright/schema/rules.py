@@ -111,7 +111,8 @@ def _check_positional_returns(schema: FunctionSchema, spans: _Spans) -> None:
     for argument in schema.arguments.post_self:
         if argument.is_write and any(argument.annotation is result.annotation for result in schema.returns):
             message = f"written argument `{argument.name}` is returned; only `self` and out arguments can be"
-            raise SchemaFault(codes.RETURN_ALIAS, message, *spans.argument(argument.text))
+            help = f"write `*, {argument.text}`" if argument.name.startswith("out") else ""
+            raise SchemaFault(codes.RETURN_ALIAS, message, *spans.argument(argument.text), help=help)
 
 
 def _check_return_aliases(schema: FunctionSchema, spans: _Spans) -> None:

@@ -86,7 +86,7 @@ def unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> tup
     if whole is not None and match is not None and (word := _word(match)) and word != whole.group():
         return whole.group(), f"did you mean `{word}`?"
     name = text[start:end]
-    if name == "void":
+    if name in ("void", "None"):
         return name, "results are written in parentheses: `()` if there is none"
     if match is not None and "::" in match.group():
         return match.group(), did_you_mean(match[1], types)

@@ -172,11 +172,10 @@ def _misplaced_colon(complaint: _Complaint) -> Fault | None:
         return None
     before = complaint.line_before
     if re.search(r"[:?-]\s", before.lstrip(" -")):
+        name = re.search(r"\bfunc: .*\((?:.*, )?(\w+)$", before)
+        help = f"write the type before the name, such as `Tensor {name[1]}`" if name else "put the value in quotes"
         return complaint.fault(
-            MISPLACED,
-            "a value without quotes cannot hold `: `",
-            "a second key on one line",
-            help="put the value in quotes",
+            MISPLACED, "a value without quotes cannot hold `: `", "a second key on one line", help=help
         )
     above = complaint.line_above()
     indent = len(before) - len(before.lstrip())

@@ -157,8 +157,8 @@ def test_a_folder_is_searched(tmp_path: Path) -> None:
     write(tmp_path, ".hidden/pad.yaml", KEYWORD)
     report = check([*SMALL, "--format", "short", "."], tmp_path)
     assert report.splitlines() == [
-        "ops/pad.yaml:1:32: warning[W2211]: argument name `default` is a C++ keyword",
-        "1 warning in 1 file (ops/pad.yaml)",
+        "ops/pad.yaml:1:32: error[W2211]: argument name `default` is a C++ keyword; write `default_`, or another name",
+        "1 error in 1 file (ops/pad.yaml)",
     ]
 
 
@@ -200,7 +200,7 @@ def test_a_backward_that_lacks_an_operator(tmp_path: Path) -> None:
 
 def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The status is 0 without findings, 1 with some, and 2 for wrong usage; `--fail-on` says which findings count."""
-    write(tmp_path, "pad.yaml", KEYWORD)
+    write(tmp_path, "pad.yaml", DEFAULT)
     write(tmp_path, "sound.yaml", KEYWORD.replace("default", "value"))
     write(tmp_path, "wrong.yaml", KEYWORD.replace("Tensor self", "Tensr self"))
     assert status(tmp_path, monkeypatch, "sound.yaml") == 0
@@ -291,8 +291,8 @@ def test_github(tmp_path: Path) -> None:
     path = write(tmp_path, "a,b/pad.yaml", KEYWORD)
     report = check([*SMALL, "--format", "github", str(path)], tmp_path)
     assert report.splitlines()[0] == (
-        "::warning file=a%2Cb/pad.yaml,line=1,endLine=1,col=32,endColumn=43,title=W2211::"
-        "argument name `default` is a C++ keyword"
+        "::error file=a%2Cb/pad.yaml,line=1,endLine=1,col=32,endColumn=43,title=W2211::"
+        "argument name `default` is a C++ keyword%0Ahelp: write `default_`, or another name"
     )
 
 

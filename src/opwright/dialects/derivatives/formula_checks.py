@@ -78,6 +78,18 @@ _CONSTANTS: Final = frozenset((*MATH_CONSTANTS, "INFINITY", "NAN", "kCudnnDouble
 
 _CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])((?:\w+::)*\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
+#: A call of an operator that passes symbolic integers, in no call among its arguments.
+_SYMBOLIC_CALL: Final = lazy_pattern(
+    r"(?:\.|->|\bat::)(\w+)\((?:[^()]|\([^()]*\))*?\bsym_(?:sizes|strides|size|stride|numel|storage_offset)\("
+)
+#: Operators of PyTorch's with such a form, for formulas of others, whose catalog has no schemas of PyTorch's.
+SYMBOLIC_OPERATORS: Final = frozenset(
+    (
+        "as_strided", "broadcast_to", "expand", "full", "narrow", "new_empty", "new_full", "new_ones", "new_zeros",
+        "ones", "pad", "repeat", "reshape", "select", "slice", "split", "sum_to_size", "unflatten", "view", "zeros",
+    )
+)  # fmt: skip
+_CONDITIONAL: Final = lazy_pattern(r"(.+?) if (.+) else (.+)")
 
 
 class FormulaScope(NamedTuple):
@@ -101,7 +113,7 @@ class FormulaChecker:
 
     __slots__ = (
         "_apis", "_declarations", "_declared", "_functions", "_has_noted_parser", "_is_strict", "_known", "_knows_all",
-        "_may_lack", "_sink", "trusts",
+        "_may_lack", "_sink", "_symbolic", "trusts",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +121,10 @@ class FormulaChecker:
     ) -> None:
         functions = () if catalog is None else catalog.functions
         operators = {function.name.name for function in functions}
+        #: Operators with a form for symbolic integers, which has a name of its own.
+        symbolic = [function.name.name for function in functions if function.schema.has_symint]
+        is_whole = bool(functions) and functions[0].library.in_libtorch
+        self._symbolic: Final = frozenset(symbolic) if is_whole else SYMBOLIC_OPERATORS
         #: The C++ namespaces whose functions are known.
         self._apis: Final = {PYTORCH.api, *[function.library.api for function in functions[:1]]}
         self._may_lack: Final[Callable[[str], bool]] = (lambda _: False) if catalog is None else catalog.may_lack
@@ -136,12 +152,26 @@ class FormulaChecker:
             at, help = scalar.span_of(power, power + 2), "write `x.pow(2)`"
             self._sink.error(codes.BAD_EXPRESSION, "C++ has no operator `**`", at, help=help)
             return
-        if self.trusts or (not self._is_strict and self._is_sound(text, words, scope)):
+        if self.trusts:
+            return
+        if "sym_s" in text or "sym_n" in text:
+            self._check_symbolic(scalar)
+        if not self._is_strict and self._is_sound(text, words, scope):
             return
         source = source_of(text)
         root = self._parse(scalar, source)
         if root is not None:
             self._check_names(root, scalar, source, scope)
+
+    def _check_symbolic(self, scalar: Scalar) -> None:
+        """Reports calls that pass symbolic integers to the form of an operator that takes plain ones."""
+        for match in _SYMBOLIC_CALL.finditer(scalar.value):
+            name = match.group(1)
+            if name in self._symbolic:
+                message = f"`{name}` takes no symbolic integers"
+                self._doubt(
+                    codes.UNKNOWN_FUNCTION, message, scalar.span_of(*match.span(1)), help=f"write `{name}_symint`"
+                )
 
     def check_expression(self, scalar: Scalar) -> None:
         """Checks that a text is an expression, without checking its names."""
@@ -191,7 +221,9 @@ class FormulaChecker:
         if not root.has_error:
             return root
         at = scalar.span_of(*_error_range(root, source))
-        self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at)
+        conditional = _CONDITIONAL.fullmatch(scalar.value)
+        help = "write `{1} ? {0} : {2}`".format(*conditional.groups()) if conditional is not None else ""
+        self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at, help=help)
         return None
 
     def _note_unparsed(self, scalar: Scalar, missing: Fault) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.cpp_expressions import read_condition
-from opwright.dialects.names import IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
+from opwright.dialects.names import CPP_WORDS, IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import (
@@ -47,7 +47,9 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         _read_keys_alone(node, builder, kernels)
         return
     if not isinstance(node, Mapping):
-        builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels")
+        before, _, after = node.value.partition(":") if isinstance(node, Scalar) else ("", "", "")
+        help = f"write `{before}: {after}`, with a blank" if after.isidentifier() else ""
+        builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels", help)
         return
     ignored = builder.context.ignored_keys
     keys_by_name = builder.context.keys_of
@@ -162,15 +164,20 @@ def _key_fault(name: str) -> tuple[str, str]:
 def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
     """Namespace and the name of a kernel."""
     text, library = scalar.value, builder.context.library
-    if text.isidentifier() and text.isascii():
+    if text.isidentifier() and text.isascii() and text not in CPP_WORDS:
         return builder.context.kernel_namespace, text
     is_global = text.startswith("::") and not library.kernels_in_native
     parts = (text[2:] if is_global else text).split("::")
     for part in parts:
-        if IDENTIFIER.fullmatch(part) is None:
+        is_name = IDENTIFIER.fullmatch(part) is not None
+        if not is_name or part in CPP_WORDS:
             start = text.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            builder.fault(codes.NATIVE_KERNEL_NAME, f"kernel name `{part}` is not a C++ identifier", at)
+            message = f"kernel name `{part}` is {'a C++ keyword' if is_name else 'not a C++ identifier'}"
+            word = part.partition("(")[0]
+            help = f"write `{word}`: a kernel is named, not called" if word and part.endswith(")") else ""
+            help = "choose another name" if is_name else help
+            builder.fault(codes.NATIVE_KERNEL_NAME, message, at, help=help)
             return library.native, text
     if len(parts) > KERNEL_NAMESPACES + 1 and library.kernels_in_native:
         message = f"`{text}` has {len(parts) - 1} namespaces; a kernel has {KERNEL_NAMESPACES} at most"

@@ -183,9 +183,9 @@ class EntryBuilder(EntryFields):
         for schema_fault in (fault, *fault.others):
             self.context.sink.add(schema_fault.at(scalar.span_of(schema_fault.start, schema_fault.end)))
 
-    def wrong_type(self, node: Node, field: str, wanted: str) -> None:
+    def wrong_type(self, node: Node, field: str, wanted: str, help: str = "") -> None:
         """Reports that a field's value has the wrong type."""
-        self.fault(WRONG_SHAPE, f"`{field}` is {node.description}, not {wanted}", node.span)
+        self.fault(WRONG_SHAPE, f"`{field}` is {node.description}, not {wanted}", node.span, help=help)
 
     def key_span(self, field: str) -> Span:
         """Span of a field's name; that of the entry if the field is missing."""

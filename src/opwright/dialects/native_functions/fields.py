@@ -61,7 +61,7 @@ _VARIANTS: Final = ("function", "method")
 
 def _read_variants(node: Node, builder: EntryBuilder) -> None:
     if not isinstance(node, Scalar) or node.kind != "str":
-        builder.wrong_type(node, "variants", "text such as `function, method`")
+        builder.wrong_type(node, "variants", "text", "write `function, method` without brackets")
         return
     words = node.value.split(", ")
     start = 0
@@ -150,6 +150,8 @@ def _read_tags(node: Node, builder: EntryBuilder) -> frozenset[str]:
             builder.fault(codes.TAG_TYPE, f"a tag is a name, not {item.description}", item.span)
         elif item.value not in valid_tags and builder.context.all_tags:
             help = did_you_mean(item.value, valid_tags) if valid_tags else "`tags.yaml` defines no tags"
+            if "," in item.value:
+                help = f"write a list: `[{item.value}]`"
             builder.fault(codes.UNKNOWN_TAG, f"unknown tag `{item.value}`", item.span, help=help)
         else:
             names.append(item.value)

@@ -268,7 +268,10 @@ def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) 
         report.repeat(function)
         if earlier.namespace == function.namespace:
             also = report.other(earlier, "first entry")
-            report.error(codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also)
+            help = "delete one of them, or give one another overload name"
+            report.error(
+                codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also, help=help
+            )
         else:
             message = f"`{text}` is in the namespaces `{earlier.namespace}` and `{function.namespace}`"
             also = report.other(earlier, "first entry")

@@ -68,7 +68,9 @@ def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     for argument in defaults:
         default = f"default `{argument.default}` of argument `{argument.name}`"
         message = f"the {default} has no form in C++ for type `{argument.type}`"
-        builder.fault(codes.DEFAULT_FORM, message, argument_span(builder.node, argument.text))
+        optional = f"{argument.type.text.removesuffix('?')}? {argument.name}=None"
+        help = f"write `{optional}`, and choose in the kernel" if is_strict else ""
+        builder.fault(codes.DEFAULT_FORM, message, argument_span(builder.node, argument.text), help=help)
     for index in _returns_without_form(schema.returns, is_strict):
         result = schema.returns[index]
         at = return_span(builder.node, [result.text for result in schema.returns], index)
@@ -226,7 +228,8 @@ def check_entry(
     for argument in _keywords(schema.arguments):
         if KEYWORD_ARGUMENTS.in_any_release.get(schema.name.text) != argument.name:
             message = f"argument name `{argument.name}` is a Python keyword"
-            builder.fault(codes.KEYWORD_ARGUMENT, message, argument_span(builder.node, argument.text))
+            at = argument_span(builder.node, argument.text)
+            builder.fault(codes.KEYWORD_ARGUMENT, message, at, help=f"write `{argument.name}_`, or another name")
     if builder.manual_kernel_registration and builder.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
         builder.fault(codes.MANUAL_DISPATCH, message, builder.key_span("dispatch"))

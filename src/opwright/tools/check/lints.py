@@ -144,13 +144,20 @@ def _report_records(records: Iterable[OperatorRecord], kind: str, code: str, sin
 
 
 def _check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
-    """Report arguments named like C++ keywords (W2211), apart from those of libraries, where they are errors."""
+    """Report names that are C++ keywords (W2211), which no compiler takes; of libraries, all runs refuse them."""
     if operators.in_library:
         return
     for function in operators.functions:
-        for argument in _cpp_keywords(function.arguments):
-            message = f"argument name `{argument.name}` is a C++ keyword"
-            sink.warning(codes.CPP_KEYWORD, message, schema_part_span(function, argument.text))
+        named = [("argument", argument.name, argument.text) for argument in _cpp_keywords(function.arguments)]
+        named += [
+            ("result", result.name, result.text) for result in function.schema.returns if result.name in CPP_WORDS
+        ]
+        if function.name.name in CPP_WORDS:
+            named.append(("operator", function.name.name, function.name.name))
+        for what, name, text in named:
+            message = f"{what} name `{name}` is a C++ keyword"
+            help = f"write `{name}_`, or another name" if what != "operator" else "choose another name"
+            sink.error(codes.CPP_KEYWORD, message, schema_part_span(function, text), help=help)
 
 
 @cache
