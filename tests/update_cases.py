@@ -82,7 +82,7 @@ def update_derivatives() -> None:
 def update_libraries() -> None:
     """Mark the cases of library files."""
     folder = DIALECTS / "library_cases"
-    for name in ("fields.yaml", "heads.yaml", "implementations.yaml"):
+    for name in ("fields.yaml", "heads.yaml", "implementations.yaml", "requirements.yaml"):
         update_documents(folder / name, lambda text: test_library.loaded(text)[1])
     update_documents(folder / "outputs.yaml", lambda text: test_declared_outputs.loaded(text)[1])
     update_documents(folder / "derivatives.yaml", lambda text: library_derivatives.loaded(text)[1])

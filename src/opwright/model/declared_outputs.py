@@ -109,6 +109,10 @@ class OutputOperation(enum.Enum):
     dynamic = enum.auto()
     """A size that depends on the values of tensors: its upper limit, or None, and its lower one."""
 
+    text_in = enum.auto()
+    """Whether a text is one of the lines of the text."""
+    power_of_two = enum.auto()
+    """Whether an integer is a power of two."""
     dtype_in = enum.auto()
     """Whether a dtype is one of those that the text names, see `dtype_codes`."""
     is_on_cpu = enum.auto()

@@ -59,6 +59,51 @@ def index_name(tensors: str) -> str:
     return f"opwright {tensors} index"
 
 
+def element_name(tensor: str) -> str:
+    """Name of an element of a tensor in conditions on its values."""
+    return f"opwright {tensor} element"
+
+
+def place_name(tensor: str, place: int) -> str:
+    """Name of the element at a place of a tensor, which is counted from the end if it is negative."""
+    return f"opwright {tensor} at {place}"
+
+
+#: The words for values of tensors, and what calls are told that do not keep to them.
+ORDERS: Final = {
+    "ascending": " is not ascending, and has to be",
+    "increasing": " is not increasing, and has to be",
+    "distinct": " has a value twice, and has to have distinct values",
+    "finite": " has a value that is infinite or no number, and has to have finite values",
+}
+
+
+class ValueCondition(NamedTuple):
+    """A condition on the values of a tensor.
+
+    `tensor` is the argument, an item of the list `each`, or the value of an optional argument. `written` is one of
+    `ORDERS`, or the condition as its author wrote it, over each element or over those at some `places`. Elements are
+    integers, or numbers. It is checked where the optional arguments `given` are not None.
+    """
+
+    name: str
+    tensor: OutputExpression
+    written: str
+    condition: OutputExpression | None
+    places: tuple[int, ...]
+    message: Message
+    given: tuple[OutputExpression, ...] = ()
+    each: str = ""
+    is_integer: bool = False
+    is_each: bool = False
+
+    def arguments(self) -> frozenset[str]:
+        """Names of the arguments that the condition and the message read."""
+        parts = [part for part in (self.condition, *self.message) if isinstance(part, OutputExpression)]
+        names = frozenset((self.name,)).union(*map(argument_names, (*parts, *self.given)))
+        return frozenset([name for name in names if " " not in name])
+
+
 class DimKind(enum.Enum):
     """What an item of a pattern stands for."""
 
@@ -123,10 +168,13 @@ _OPEN: Final = (DimKind.pack, DimKind.rest)
 
 
 class CopiedArgument(NamedTuple):
-    """An argument that a kernel gets in a layout, as a copy where it has another, and what refuses other layouts."""
+    """An argument that a kernel gets in one of some layouts, and what refuses other layouts.
+
+    It gets a copy with the first one where the argument has none of them.
+    """
 
     name: str
-    layout: str
+    layouts: tuple[str, ...]
     refusal: Requirement
 
 
@@ -135,7 +183,8 @@ class Requirements(NamedTuple):
 
     `checks` are the conditions, in their order. `dims` are the patterns of the arguments, and `results` those of the
     results; None where an entry does not say one. Results are linear in the arguments `linear` taken together. The
-    results with the names `sums` are sums over the elements that the operator computes alone otherwise.
+    results with the names `sums` are sums over the elements that the operator computes alone otherwise. `values` are
+    the conditions on the values of tensors.
     """
 
     checks: tuple[Requirement, ...] = ()
@@ -144,16 +193,19 @@ class Requirements(NamedTuple):
     results: tuple[TensorDims | None, ...] = ()
     linear: tuple[str, ...] = ()
     sums: tuple[bool, ...] = ()
+    values: tuple[ValueCondition, ...] = ()
 
     def without(self, arguments: frozenset[str]) -> Requirements:
         """Those of an overload that makes some of the arguments itself."""
         checks = tuple([check for check in self.checks if arguments.isdisjoint(check.arguments())])
         dims = tuple([(name, dims) for name, dims in self.dims if name not in arguments])
-        return self._replace(checks=checks, copied=(), dims=dims)
+        values = tuple([value for value in self.values if arguments.isdisjoint(value.arguments())])
+        return self._replace(checks=checks, copied=(), dims=dims, values=values)
 
     def arguments(self) -> frozenset[str]:
         """Names of the arguments that the conditions read."""
-        return frozenset[str]().union(*[check.arguments() for check in self.checks])
+        read = [check.arguments() for check in self.checks]
+        return frozenset[str]().union(*read, *[value.arguments() for value in self.values])
 
     def refusing(self, arguments: frozenset[str]) -> Requirements:
         """Those of an overload that gets no copies of some arguments, since it writes to them or returns them."""

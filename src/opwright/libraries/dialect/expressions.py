@@ -316,6 +316,13 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
             "The smallest of integers.",
         ),
         Function(
+            "power_of_two",
+            (FunctionParameter("value", _NUMBERS),),
+            ValueKind.boolean,
+            OutputOperation.power_of_two,
+            "Whether an integer is a power of two.",
+        ),
+        Function(
             "dynamic",
             (FunctionParameter("max", _NUMBERS, "None", takes_none=True), FunctionParameter("min", _INTEGER, "0")),
             ValueKind.size,

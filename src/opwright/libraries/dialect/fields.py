@@ -35,6 +35,7 @@ from opwright.libraries.dialect.requirements import (
 from opwright.libraries.dialect.samples import check_sample
 from opwright.libraries.dialect.saved import SAVED, read_saved
 from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
+from opwright.libraries.dialect.values import VALUES
 from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.library import Autocast
 from opwright.model.requirements import Requirements
@@ -299,6 +300,15 @@ ROWS: Final = (
     ),
     _requirement_field(
         LAYOUT, "mapping", _BY_TENSOR, "The strides that the kernel needs of tensors, see [layouts](#layouts)."
+    ),
+    _requirement_field(
+        VALUES,
+        "mapping",
+        {
+            "type": "object",
+            "additionalProperties": {"anyOf": [TEXT, list_of_schema({"anyOf": [TEXT, {"type": "number"}]})]},
+        },
+        "Which values tensors and other arguments may have, see [values](#values).",
     ),
     _requirement_field(
         REQUIRES,

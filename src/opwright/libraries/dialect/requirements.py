@@ -5,7 +5,9 @@ Each becomes conditions with messages, which are expressions over the arguments 
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Mapping as AnyMapping
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
@@ -16,6 +18,7 @@ from opwright.libraries.dialect.dims import (
     RETURN,
     DimsLoader,
     PatternedTensor,
+    argument_of,
     is_broadcast,
     literal,
     margins,
@@ -23,18 +26,35 @@ from opwright.libraries.dialect.dims import (
     tensor_of,
 )
 from opwright.libraries.dialect.expression_types import ExpressionChecker, argument_expression, expression_of
-from opwright.libraries.dialect.expressions import ExpressionText, free_names, normal_expression, parse_expression
+from opwright.libraries.dialect.expressions import (
+    ExpressionText,
+    ParsedExpression,
+    free_names,
+    normal_expression,
+    parse_expression,
+)
 from opwright.libraries.dialect.outputs import completed_output, results_of
+from opwright.libraries.dialect.values import VALUES, ValuesLoader
 from opwright.model.declared_outputs import (
     DTYPE_CLASSES,
     DTYPES,
     OutputExpression,
     OutputOperation,
     ValueKind,
+    dtype_codes,
 )
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import UnlinkedFunction
-from opwright.model.requirements import CopiedArgument, DimItem, DimKind, Requirement, Requirements, TensorDims
+from opwright.model.requirements import (
+    CopiedArgument,
+    DimItem,
+    DimKind,
+    Requirement,
+    Requirements,
+    TensorDims,
+    ValueCondition,
+    index_name,
+)
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -47,7 +67,7 @@ LAYOUT: Final = "layout"
 REQUIRES: Final = "requires"
 LINEAR: Final = "linear"
 REDUCTION: Final = "reduction"
-FIELDS: Final = (DIMS, DTYPES_FIELD, LAYOUT, REQUIRES, LINEAR, REDUCTION)
+FIELDS: Final = (DIMS, DTYPES_FIELD, LAYOUT, VALUES, REQUIRES, LINEAR, REDUCTION)
 
 #: The layouts, in words; a mark after one refuses other layouts instead of copying.
 LAYOUT_WORDS: Final = {
@@ -58,6 +78,7 @@ LAYOUT_WORDS: Final = {
 }
 _REFUSED: Final = "!"
 ANY: Final = "any"
+_ALIGNED: Final = "aligned"
 
 #: Arguments that the fields describe.
 _TENSOR_KINDS: Final = (ValueKind.tensor, ValueKind.tensors)
@@ -80,6 +101,9 @@ class RequirementsLoader:
         self._arguments: Final = {name: value for name, value in arguments.items() if value is not None}
         self._checks: Final[list[Requirement]] = []
         self.dims: Final = DimsLoader(declaring, self._arguments, results, sink)
+        #: The tensors that have integers alone.
+        self._integers: Final[set[str]] = set()
+        self._same_dtypes: Final[list[tuple[str, str]]] = []
         self.result_dtypes: Final[dict[str, OutputExpression]] = {}
         self.result_likes: Final[dict[str, OutputExpression]] = {}
 
@@ -99,6 +123,7 @@ class RequirementsLoader:
         self._check_optional_sizes()
         self._check_devices()
         copied = self._load_layouts(self._mapping(entry, LAYOUT))
+        values = self._load_values(entry)
         self._checks.extend([requirement for requirement, is_late in conditions if is_late])
         self._checks.extend(self.dims.result_checks)
         patterns = tuple([(tensor.name, tensor.dims) for tensor in self.dims.tensors.values()])
@@ -106,7 +131,7 @@ class RequirementsLoader:
         linear = tuple(self._names(entry, LINEAR))
         sums = {name for key in self._names(entry, REDUCTION) if (name := self.dims.result_name(key)) is not None}
         are_sums = tuple([name in sums for name in self._results]) if sums else ()
-        return Requirements(tuple(self._checks), copied, patterns, results, linear, are_sums)
+        return Requirements(tuple(self._checks), copied, patterns, results, linear, are_sums, values)
 
     def _names(self, entry: Mapping, field: str) -> list[str]:
         """The arguments, or for sums the results, that a field names."""
@@ -127,6 +152,34 @@ class RequirementsLoader:
             else:
                 names.append(scalar.value)
         return names
+
+    def _load_values(self, entry: Mapping) -> tuple[ValueCondition, ...]:
+        """Conditions on the values of tensors; those on others join the checks."""
+        node = entry.get(VALUES)
+        mapping = None if node is None else expect_mapping(node, f"`{VALUES}`", self._sink)
+        if mapping is None:
+            return ()
+        check_unique_keys(mapping, self._sink)
+        entries = []
+        for key, value in mapping.entries:
+            if key.value in self._arguments:
+                entries.append((key, value))
+            else:
+                message = f"`{self._schema.name}` has no argument `{key.value}`"
+                self._sink.error(
+                    codes.REQUIREMENT_NAME, message, key.span, help=did_you_mean(key.value, self._arguments)
+                )
+        for _ in self._same_dtypes:
+            self._integers.update([name for name, other in self._same_dtypes if other in self._integers])
+        texts = [argument.name for argument in self._schema.arguments.all if argument.type.text in ("str", "str?")]
+        optional = {name: self.dims.tensors[self.dims.owners[name][0]].given for name in self.dims.optional}
+        loader = ValuesLoader(
+            self._arguments, frozenset(texts), self.dims.sizes, optional, frozenset(self._integers), self._sink
+        )
+        tensors = {key.value: self._tensor(key) for key, _ in entries if self._is_tensor(key.value)}
+        loader.load(tensors, entries)
+        self._checks.extend(loader.checks)
+        return tuple(loader.conditions)
 
     def _mapping(self, entry: Mapping, field: str) -> list[tuple[Scalar, Node]]:
         """The entries of a field that maps arguments and results, by their names."""
@@ -344,8 +397,11 @@ class RequirementsLoader:
             reason = f" (that of `{scalars[0][0]}`)"
             subject = f"the dtype of `{tensor.name}`"
             self._checks.append(Requirement(condition, (*message, reason), given, tensor.each, subject=subject))
+            self._same_dtypes.append((tensor.name, other.text))
             return
         names = [self._dtype_name(word, scalar, start) for word, scalar, start in scalars]
+        if set(dtype_codes(" ".join(names))) <= {*DTYPE_CLASSES["integral"], *dtype_codes("Bool")}:
+            self._integers.add(tensor.name)
         condition = expression_of(OutputOperation.dtype_in, ValueKind.boolean, dtype, text=" ".join(names))
         words = [word for word, _, _ in scalars]
         wanted_text = f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
@@ -385,31 +441,63 @@ class RequirementsLoader:
     def _load_layouts(self, entries: list[tuple[Scalar, Node]]) -> tuple[CopiedArgument, ...]:
         copied = []
         for key, node in entries:
-            word = node.value if isinstance(node, Scalar) else ""
             if key.value not in self._arguments:
-                self._load_result_layout(key, node, word)
+                self._load_result_layout(key, node, node.value if isinstance(node, Scalar) else "")
                 continue
-            if not isinstance(node, Scalar):
-                words = f"write one of {', '.join([f'`{name}`' for name in LAYOUT_WORDS])}"
-                fault = f"the layout of `{key.value}` is one word, not {node.description}"
-                self._sink.error(codes.REQUIRED_LAYOUT, fault, node.span, help=words)
+            words = node.items if isinstance(node, Sequence) else [node]
+            layouts = [layout for word in words if (layout := self._layout(key, word)) is not None]
+            if len(layouts) < len(words):
                 continue
-            layout = word.removesuffix(_REFUSED)
-            if layout not in LAYOUT_WORDS and word != ANY:
-                layouts = [ANY, *LAYOUT_WORDS]
-                help = did_you_mean(layout, layouts, f"the layouts are {', '.join([f'`{name}`' for name in layouts])}")
-                self._sink.error(codes.REQUIRED_LAYOUT, f"there is no layout `{word}`", node.span, help=help)
-            elif word != ANY:
-                tensor = self._tensor(key)
-                condition = expression_of(OutputOperation.has_layout, ValueKind.boolean, tensor.value, text=layout)
-                message = (*tensor.shown, f" is not {LAYOUT_WORDS[layout]}, and has to be")
-                refusal = Requirement(condition, message, tensor.given, tensor.each, subject=f"`{tensor.name}`")
-                if word.endswith(_REFUSED):
-                    self._checks.append(refusal)
-                else:
-                    self._check_copied(key, node)
-                    copied.append(CopiedArgument(key.value, layout, refusal))
+            if not words:
+                self._sink.error(codes.REQUIRED_LAYOUT, f"the list of layouts of `{key.value}` is empty", node.span)
+                continue
+            marks = {word.endswith(_REFUSED) for word in layouts}
+            if ANY in layouts:
+                continue
+            if len(marks) > 1:
+                message = f"some layouts of `{key.value}` have a mark and others have none"
+                help = "mark all of them, which refuses others, or none, which copies tensors to the first one"
+                self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=help)
+                continue
+            names = [word.removesuffix(_REFUSED) for word in layouts]
+            if len(names) > 1 and _ALIGNED in names:
+                message = f"`{_ALIGNED}` is no layout beside others"
+                self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=f"write `{_ALIGNED}` alone")
+                continue
+            tensor = self._tensor(key)
+            held = [
+                expression_of(OutputOperation.has_layout, ValueKind.boolean, tensor.value, text=name) for name in names
+            ]
+            condition = expression_of(OutputOperation.either, ValueKind.boolean, *held) if len(held) > 1 else held[0]
+            wanted = " or ".join([LAYOUT_WORDS[name] for name in names])
+            refusal = Requirement(
+                condition,
+                (*tensor.shown, f" is not {wanted}, and has to be"),
+                tensor.given,
+                tensor.each,
+                subject=f"`{tensor.name}`",
+            )
+            if True in marks:
+                self._checks.append(refusal)
+            else:
+                self._check_copied(key, node)
+                copied.append(CopiedArgument(key.value, tuple(names), refusal))
         return tuple(copied)
+
+    def _layout(self, key: Scalar, node: Node) -> str | None:
+        """A layout of a tensor; None if there is a fault."""
+        layouts = [ANY, *LAYOUT_WORDS]
+        known = f"the layouts are {', '.join([f'`{name}`' for name in layouts])}"
+        if not isinstance(node, Scalar):
+            message = f"the layout of `{key.value}` is a word or a list of words, not {node.description}"
+            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=known)
+            return None
+        name = node.value.removesuffix(_REFUSED)
+        if name not in LAYOUT_WORDS and node.value != ANY:
+            help = did_you_mean(name, layouts, known)
+            self._sink.error(codes.REQUIRED_LAYOUT, f"there is no layout `{node.value}`", node.span, help=help)
+            return None
+        return node.value
 
     def _check_copied(self, key: Scalar, node: Node) -> None:
         """Report an argument that the kernel would not get itself, though it needs it."""
@@ -474,6 +562,9 @@ class RequirementsLoader:
             raise Fault.at(codes.WRONG_SHAPE, f"a condition is an expression, not {node.description}", node.span)
         parsed = parse_expression(ExpressionText.of_scalar(node))
         arguments = {**self.dims.sizes, **self._arguments}
+        each, index = self._list_walked(parsed, arguments)
+        if each:
+            arguments[index] = argument_of(index_name(each), ValueKind.integer)
         checker = ExpressionChecker(parsed, arguments)
         names = list(dict.fromkeys([name.id for name in free_names(parsed.tree)]))
         given: tuple[OutputExpression, ...] = ()
@@ -492,7 +583,22 @@ class RequirementsLoader:
         given = tuple(dict.fromkeys(given))
         # Sizes to which tensors broadcast are known after the check that they do.
         is_late = any(name in self.dims.sizes and is_broadcast(self.dims.sizes[name]) for name in names)
-        return Requirement(condition, tuple(text), given, written=written, subject=f"`{written}`"), is_late
+        requirement = Requirement(condition, tuple(text), given, each, written=written, subject=f"`{written}`")
+        return requirement, is_late
+
+    def _list_walked(self, parsed: ParsedExpression, known: AnyMapping[str, OutputExpression]) -> tuple[str, str]:
+        """The first list of tensors of which a condition speaks for all places, and the name of a place: `a[i]`."""
+        for node in ast.walk(parsed.tree):
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.value, ast.Name)
+                and isinstance(node.slice, ast.Name)
+                and node.slice.id not in known
+                and (found := known.get(node.value.id)) is not None
+                and found.kind is ValueKind.tensors
+            ):
+                return node.value.id, node.slice.id
+        return "", ""
 
 
 _SHOWN: Final = (ValueKind.integer, ValueKind.size, ValueKind.number, ValueKind.sizes, ValueKind.integers)

@@ -68,6 +68,7 @@ _FUNCTIONS: Final[Mapping[OutputOperation, Callable[..., SizeValue]]] = {
     OutputOperation.concatenate: lambda *parts: tuple([item for part in parts for item in part]),
     OutputOperation.broadcast: lambda *shapes: _broadcast(list(shapes)),
     OutputOperation.reduce: _reduce,
+    OutputOperation.power_of_two: lambda number: number > 0 and number & (number - 1) == 0,
 }
 
 
@@ -87,6 +88,8 @@ def value_of(expression: OutputExpression | None, arguments: Mapping[str, SizeVa
     if operation is OutputOperation.conditional:
         test, first, second = expression.operands
         return value_of(first if value_of(test, arguments) else second, arguments)
+    if operation is OutputOperation.text_in:
+        return value_of(expression.operands[0], arguments) in expression.text.split("\n")
     function = _FUNCTIONS.get(operation)
     if function is None:
         raise Unknown

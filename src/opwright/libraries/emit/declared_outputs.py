@@ -133,6 +133,7 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.reduce: "{shapes}::reduce({0}, ::opwright::dim_list({1}), {2}, {where})",
     OutputOperation.cat: "{shapes}::cat({0}, {1}, {where})",
     OutputOperation.is_on_cpu: "::opwright::is_on_cpu({0})",
+    OutputOperation.power_of_two: "::opwright::is_power_of_two({0})",
     OutputOperation.default_dtype: "{shapes}::default_dtype()",
     OutputOperation.cpu: "{shapes}::cpu()",
 }
@@ -348,6 +349,11 @@ def _print_dtype_in(printer: ExpressionPrinter, expression: OutputExpression) ->
     return f"::opwright::is_one_of({printer.texts(expression)[0]}, {codes:#x}ULL)"
 
 
+def _print_text_in(printer: ExpressionPrinter, expression: OutputExpression) -> str:
+    texts = ", ".join(map(string_literal, expression.text.split("\n")))
+    return f"::opwright::is_text_of({printer.texts(expression)[0]}, {{{texts}}})"
+
+
 def _print_has_layout(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     return f"{printer.shapes(expression)}::{expression.text}({printer.texts(expression)[0]})"
 
@@ -422,6 +428,7 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[ExpressionPrinter, OutputExp
     **dict.fromkeys(COMPARISONS, _print_comparison),
     OutputOperation.dtype: _print_dtype,
     OutputOperation.dtype_in: _print_dtype_in,
+    OutputOperation.text_in: _print_text_in,
     OutputOperation.has_layout: _print_has_layout,
     **{
         operation: _call_printer(operation.name)

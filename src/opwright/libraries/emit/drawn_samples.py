@@ -8,6 +8,7 @@ from math import prod
 from typing import Final
 
 from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
+from opwright.libraries.emit.drawn_values import Limits, integers_text, limits_of, numbers_text
 from opwright.libraries.emit.requirements import message_parts, operator_name
 from opwright.model.declared_outputs import (
     DTYPE_CLASSES,
@@ -18,8 +19,14 @@ from opwright.model.declared_outputs import (
     dtype_names,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import DimKind, Requirement, Requirements
-from opwright.schema.function import Argument
+from opwright.model.requirements import (
+    DimKind,
+    Requirement,
+    Requirements,
+    argument_names,
+    index_name,
+    item_name,
+)
 
 #: For each sample, the sizes of dimensions that patterns do not number, and the sizes that names get, one after the
 #: other: small ones, 1, odd ones, none, and larger ones.
@@ -31,8 +38,14 @@ _CHOICES: Final = (
     ((2,), (33, 34)),
 )
 
-#: The texts of numbers for arguments without a default.
-_NUMBERS: Final = {"int": "2", "SymInt": "2", "float": "0.5", "bool": "False"}
+#: The values of arguments without a default, of which the first is taken that the entry allows.
+_INTEGERS: Final = (2, 1, 4, 8, 16, 32, 64, 128, 3, 0, -1)
+_CANDIDATES: Final[Mapping[str, tuple[SizeValue, ...]]] = {
+    "int": _INTEGERS,
+    "SymInt": _INTEGERS,
+    "float": (0.5, 1.0, 2.0, 0.125, 0.0, -0.5),
+    "bool": (False, True),
+}
 
 #: The dtypes in which kernels are compared with references: half, float, double, bfloat16.
 _COMPARED: Final = (5, 6, 7, 15)
@@ -47,14 +60,17 @@ _VALUE: Final = "\0"
 def drawn_samples(function: NativeFunction) -> tuple[str, ...]:
     """Samples of an operator; none if its entry does not say enough.
 
-    An entry does not say which integers a tensor may have, such as those of an index. So an operator that takes one has
-    the samples of its author alone, if there are any.
+    Where an entry does not say which integers a tensor may have, such as those of an index, the operator has the
+    samples of its author alone, if there are any.
     """
     requirements = function.requirements
     if requirements is None or not requirements.dims:
         return ()
     dtypes = AllowedDtypes(requirements)
-    if function.library_fields.samples and any(dtypes.are_integers(name) for name, _ in requirements.dims):
+    said = {value.name for value in requirements.values}
+    if function.library_fields.samples and any(
+        dtypes.are_integers(name) and name not in said for name, _ in requirements.dims
+    ):
         return ()
     samples = [_sample(function, requirements, *choice) for choice in _CHOICES]
     return tuple(dict.fromkeys([sample for sample in samples if sample is not None]))
@@ -72,19 +88,21 @@ def _sample(
             elif item.kind is DimKind.named:
                 names.setdefault(item.text, sizes[len(names) % len(sizes)])
     dims_of = dict(requirements.dims)
+    chosen = _chosen_values(function, requirements)
     values: dict[str, SizeValue] = {}
     texts: dict[str, str] = {}
     for argument in function.arguments.all:
         if argument.name in dims_of or argument.default is not None:
-            values[argument.name] = _default(argument)
-        elif argument.type.text in _NUMBERS:
-            texts[argument.name] = _NUMBERS[argument.type.text]
-            values[argument.name] = 2 if "Int" in argument.type.text or argument.type.text == "int" else 0.5
+            values[argument.name] = argument.default_value
+        elif argument.name in chosen:
+            values[argument.name] = chosen[argument.name]
+            texts[argument.name] = repr(chosen[argument.name])
         else:
             return None
     ordered = sorted(dims_of, key=lambda name: any(item.kind is DimKind.size for item in dims_of[name].items))
     lists = {argument.name for argument in function.arguments.all if "[" in argument.type.text}
     dtypes = AllowedDtypes(requirements)
+    shapes: dict[str, tuple[int, ...]] = {}
     for name in ordered:
         try:
             own = chosen_sizes(name, dims_of[name], names, values)
@@ -92,8 +110,14 @@ def _sample(
             return None
         if prod(own) > _MOST_ELEMENTS:
             return None
-        tensor = _tensor(own, dtypes.of(name), names)
         values[name] = (own, own) if name in lists else own
+        shapes[name] = own
+    for name, own in shapes.items():
+        try:
+            limits = limits_of(requirements, name, {**values, item_name(name): own})
+            tensor = _tensor(own, dtypes.of(name), names, limits)
+        except Unknown:
+            return None
         texts[name] = f"[{tensor}, {tensor}]" if name in lists else tensor
     if any(_is_broken(requirement, values) for requirement in requirements.checks):
         return None
@@ -109,19 +133,35 @@ def _sample(
     )
 
 
-def _default(argument: Argument) -> SizeValue:
-    text = str(argument.default)
-    try:
-        return None if text == "None" else float(text) if "." in text or "e" in text else int(text)
-    except ValueError:
-        return text
+def _chosen_values(function: NativeFunction, requirements: Requirements) -> dict[str, SizeValue]:
+    """Values of arguments without a default, of which nothing but sizes is asked that others have."""
+    chosen: dict[str, SizeValue] = {}
+    for argument in function.arguments.all:
+        checks = [check for check in requirements.checks if argument_names(check.condition) == {argument.name}]
+        texts = [
+            check.condition.text.split("\n") for check in checks if check.condition.operation is OutputOperation.text_in
+        ]
+        candidates = texts[0] if texts else _CANDIDATES.get(argument.type.text, ())
+        for value in candidates if argument.default is None else ():
+            if not any(_is_broken(check, {argument.name: value}) for check in checks):
+                chosen[argument.name] = value
+                break
+    return chosen
 
 
 def _is_broken(requirement: Requirement, values: Mapping[str, SizeValue]) -> bool:
-    try:
-        return not value_of(requirement.condition, values)
-    except Unknown:
-        return False
+    given: list[dict[str, SizeValue]] = [{}]
+    if requirement.each:
+        items = values.get(requirement.each) or ()
+        names = item_name(requirement.each), index_name(requirement.each)
+        given = [dict(zip(names, (item, index), strict=True)) for index, item in enumerate(items)]
+    for more in given:
+        try:
+            if not value_of(requirement.condition, {**values, **more}):
+                return True
+        except Unknown:
+            pass
+    return False
 
 
 class AllowedDtypes:
@@ -137,7 +177,8 @@ class AllowedDtypes:
         self._conditions: Final[dict[str, list[Requirement]]] = {}
         for requirement in () if requirements is None else requirements.checks:
             for name in _dtypes_read(requirement.condition):
-                self._conditions.setdefault(name, []).append(requirement)
+                is_item = bool(requirement.each) and name == item_name(requirement.each)
+                self._conditions.setdefault(requirement.each if is_item else name, []).append(requirement)
 
     def of(self, name: str) -> tuple[int, ...] | None:
         """Those of one tensor; None if it may have all."""
@@ -176,17 +217,25 @@ def _dtypes_read(condition: OutputExpression) -> Iterator[str]:
             yield first.text
 
 
-def _tensor(sizes: tuple[int, ...], codes: tuple[int, ...] | None, named: Mapping[str, int | tuple[int, ...]]) -> str:
-    """Text of a tensor of some sizes, with one of its dtypes. Integers are places in every named dimension."""
-    shape = repr(tuple(sizes))
+def _tensor(
+    sizes: tuple[int, ...],
+    codes: tuple[int, ...] | None,
+    named: Mapping[str, int | tuple[int, ...]],
+    limits: Limits,
+) -> str:
+    """Text of a tensor of some sizes, with one of its dtypes and values that it may have. Raises Unknown.
+
+    Integers without limits are places in every named dimension.
+    """
+    shape = tuple(sizes)
     names = [TORCH_DTYPES[dtype] for dtype in dtype_names(codes or (6,)) if dtype in TORCH_DTYPES]
     dtype = "float32" if "float32" in names else names[0] if names else "float32"
     if dtype.startswith(("int", "uint")):
         counts = [size for size in named.values() if isinstance(size, int) and size > 0]
-        return f"torch.randint(0, {min([3, *counts])}, {shape}, dtype=torch.{dtype})"
+        return integers_text(limits, shape, dtype, (0, min([3, *counts]) - 1))
     if dtype == "bool":
         return f"torch.rand({shape}) < 0.5"
-    return f"torch.rand({shape}, dtype=torch.{dtype}) + 0.5"
+    return numbers_text(limits, shape, dtype)
 
 
 def floating_dtypes(function: NativeFunction) -> tuple[str, ...]:

@@ -38,6 +38,39 @@ def cast(dtype: torch.dtype | None, tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(dtype) if dtype is not None and tensor.is_floating_point() else tensor
 
 
+def integers(
+    shape: tuple[int, ...],
+    ranges: Sequence[tuple[int, int]],
+    dtype: torch.dtype,
+    order: str = "",
+    first: int | None = None,
+    last: int | None = None,
+) -> torch.Tensor:
+    """Integers in some ranges with both ends. Rows are in an order, and the first and the last number may be known."""
+    row = shape[-1] if shape else 1
+    count, sizes = math.prod(shape), [high - low + 1 for low, high in ranges]
+    if order in ("increasing", "distinct") and count:
+        # Places among all numbers, of which no row has one twice.
+        total = sum(sizes)
+        most = min(total, row + 4096)
+        places = torch.stack([torch.randperm(most)[:row] * (total // most) for _ in range(count // row)]).reshape(shape)
+    else:
+        chosen = torch.randint(0, len(ranges), shape)
+        starts, widths = torch.tensor([0, *sizes[:-1]]).cumsum(0), torch.tensor(sizes)
+        places = starts[chosen] + (torch.rand(shape, dtype=torch.float64) * widths[chosen]).long()
+    values = torch.empty(shape, dtype=torch.int64)
+    start = 0
+    for (low, _), size in zip(ranges, sizes):
+        values = torch.where((places >= start) & (places < start + size), places - start + low, values)
+        start += size
+    values = values.sort(-1).values if order in ("ascending", "increasing") and shape else values
+    if first is not None:
+        values[..., 0] = first
+    if last is not None:
+        values[..., -1] = last
+    return values.to(dtype)
+
+
 def in_double(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor in double precision, if it has floating-point or complex numbers."""
     return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64) if has_digits(tensor) else tensor

@@ -173,11 +173,7 @@ def _passed(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, dict[st
     """What wrappers pass in place of arguments: those in the layout that kernels need."""
     if not is_checked_under(key):
         return {}
-    return {
-        function: {name: f"::opwright::{layout}({name})" for name, layout in copied.items()}
-        for function in part.functions
-        if (copied := copied_arguments(function))
-    }
+    return {function: copied for function in part.functions if (copied := copied_arguments(function))}
 
 
 def _choices(kernels: Mapping[NativeFunction, Kernel], wrappers: OwnWrappers) -> WrapperChoices:

@@ -28,7 +28,17 @@ from opwright.model.declared_outputs import (
 )
 from opwright.model.dispatch_key import META, DispatchKey
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import Requirement, argument_names, index_name, item_name
+from opwright.model.requirements import (
+    CopiedArgument,
+    Requirement,
+    Requirements,
+    ValueCondition,
+    argument_names,
+    element_name,
+    index_name,
+    item_name,
+    place_name,
+)
 from opwright.schema.function import SchemaKind
 from opwright.syntax.cpp import string_literal
 
@@ -46,7 +56,7 @@ def check_variable(name: str) -> str:
     >>> check_variable("scale"), check_variable("Sizes"), check_variable("Sizes_"), check_variable("opwright x item")
     ('scale', 'Sizes_', 'Sizes__', 'opwright_x_item')
     """
-    return f"{name}_" if _TAKEN.fullmatch(name) else bound_variable(name)
+    return f"{name}_" if _TAKEN.fullmatch(name) else bound_variable(name.replace("-", "end "))
 
 
 _PRINTER: Final = ExpressionPrinter(
@@ -59,15 +69,23 @@ def has_checks(function: NativeFunction) -> bool:
     requirements = function.requirements
     fields = function.library_fields
     is_kernel = (not function.is_synthesized or fields.contract_of is not None) and fields.returned_from is None
-    return is_kernel and requirements is not None and bool(requirements.checks)
+    return is_kernel and requirements is not None and bool(requirements.checks or requirements.values)
 
 
 def copied_arguments(function: NativeFunction) -> dict[str, str]:
-    """Arguments that kernels get in a layout, and the layout."""
+    """Arguments that kernels get in a layout, and what is passed in their place."""
     requirements = function.requirements
     if requirements is None or function.is_synthesized:
         return {}
-    return {argument.name: argument.layout for argument in requirements.copied}
+    return {argument.name: _in_layout(argument) for argument in requirements.copied}
+
+
+def _in_layout(argument: CopiedArgument) -> str:
+    if len(argument.layouts) == 1:
+        return f"::opwright::{argument.layouts[0]}({argument.name})"
+    layouts = ", ".join([f"&::opwright::Concrete::{layout}" for layout in argument.layouts])
+    is_channels_last = "true" if argument.layouts[0] == "channels_last" else "false"
+    return f"::opwright::any_layout<{layouts}>({argument.name}, /*channels_last=*/{is_channels_last})"
 
 
 def written_outputs(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:
@@ -140,6 +158,7 @@ def check_function(function: NativeFunction, *, written: Sequence[str] = ()) -> 
     parameters = ", ".join([f"const Type{index}& {check_variable(name)}" for index, name in enumerate(names)])
     lines = [f"  {_statement(operator_name(function), requirement)}" for requirement in requirements.checks]
     head = f"template <class Sizes{types}>\nstatic inline void {function.name.unambiguous}({parameters}) {{"
+    lines += _value_statements(function, requirements)
     return "\n".join([head, *lines, *[f"  {statement}" for statement in written], "}"])
 
 
@@ -162,14 +181,14 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
     return _call(function, f"::opwright::{'Symbolic' if is_symbolic else 'Concrete'}", value)
 
 
-def stable_check_call(function: NativeFunction) -> str:
+def stable_check_call(function: NativeFunction, *, is_composite: bool = False) -> str:
     """The same with the stable interface; empty if nothing is checked."""
     are_written = bool(stable_written_checks(function))
     if not are_written and not has_checks(function):
         return ""
     return _call(
         function,
-        "::opwright::Concrete",
+        "::opwright::Traced" if is_composite else "::opwright::Concrete",
         lambda name, kind: f"::opwright::facts({name})" if kind == "Tensor" else name,
         are_written=are_written,
     )
@@ -217,17 +236,63 @@ def _statement(operator: str, requirement: Requirement) -> str:
         for part in message_parts(operator, requirement)
     ]
     text = f"OPWRIGHT_REQUIRE(({condition_text(requirement.condition, printer)}), {', '.join(parts)});"
-    if requirement.each:
-        item, index = map(check_variable, (item_name(requirement.each), index_name(requirement.each)))
-        tensors = check_variable(requirement.each)
+    return _where(text, requirement.each, requirement.given, printer)
+
+
+def _where(text: str, each: str, given: Sequence[OutputExpression], printer: ExpressionPrinter) -> str:
+    """A statement for each item of a list, where optional arguments are given."""
+    if each:
+        item, index = map(check_variable, (item_name(each), index_name(each)))
+        tensors = check_variable(each)
         text = (
             f"for (int64_t {index} = 0; {index} < ::opwright::length({tensors}); ++{index}) {{ "
             f"const auto& {item} = ::opwright::tensor_at({tensors}, {index}); {text} }}"
         )
-    if requirement.given:
-        given = " && ".join([f"::opwright::has({printer.text(argument)})" for argument in requirement.given])
-        text = f"if ({given}) {{ {text} }}"
+    if given:
+        condition = " && ".join([f"::opwright::has({printer.text(argument)})" for argument in given])
+        text = f"if ({condition}) {{ {text} }}"
     return text
+
+
+#: What elements are asked about the words for values.
+_ORDER_CALLS: Final = {
+    "ascending": "is_ascending(false)",
+    "increasing": "is_ascending(true)",
+    "distinct": "is_distinct()",
+    "finite": "is_finite()",
+}
+
+
+def _value_statements(function: NativeFunction, requirements: Requirements) -> list[str]:
+    """Statements that check the values of tensors, where a program asks for it."""
+    if not requirements.values:
+        return []
+    operator = operator_name(function)
+    lines = [_value_statement(operator, value) for value in requirements.values]
+    opening = "  if constexpr (Sizes::reads_values) { if (::opwright::checks_values()) {"
+    return [opening, *[f"    {line}" for line in lines], "  } }"]
+
+
+def _value_statement(operator: str, value: ValueCondition) -> str:
+    printer = _PRINTER.about(f"{operator}: `{value.written}`")
+    type = "int64_t" if value.is_integer else "double"
+    elements = check_variable(f"opwright {value.name} elements")
+    parts = [
+        string_literal(part) if isinstance(part, str) else f"::opwright::shown({printer.text(part)})"
+        for part in [f"{operator}: ", *value.message]
+    ]
+    lines = [f"const auto {elements} = ::opwright::elements<{type}>({printer.text(value.tensor)});"]
+    if value.condition is None:
+        condition = f"{elements}.{_ORDER_CALLS[value.written]}"
+    else:
+        condition = printer.text(value.condition)
+        for place in value.places:
+            element = check_variable(place_name(value.name, place))
+            lines.append(f"const auto {element} = {elements}.at({place}, {printer.where});")
+        if value.is_each:
+            lines.append(f"for (const auto {check_variable(element_name(value.name))} : {elements}.values)")
+    lines.append(f"{{ OPWRIGHT_REQUIRE(({condition}), {', '.join(parts)}); }}")
+    return _where(f"{{ {' '.join(lines)} }}", value.each, value.given, printer)
 
 
 def condition_text(condition: OutputExpression, printer: ExpressionPrinter = _PRINTER) -> str:

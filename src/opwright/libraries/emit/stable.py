@@ -206,7 +206,7 @@ def _first_statements(unit: StableLibrary, function: NativeFunction, key: Dispat
         return []
     more = "" if key.is_dense else ", /*is_dense=*/false"
     checks = [overlap_check(function, more)] if checks_overlap(function) else []
-    check = stable_check_call(function)
+    check = stable_check_call(function, is_composite=key.is_composite)
     checks += [check] if check else []
     launches = [launch_check(function)] if has_launch_checks(key) else []
     return [*launches, *(_device_statements(function) if has_guard(key) else []), *checks]
@@ -247,12 +247,7 @@ def _checked_kernels(unit: StableLibrary) -> str:
         if _is_checked(unit, function, kernel.key):
             signature = stable.signature(function)
             copied = copied_arguments(function)
-            passed = ", ".join(
-                [
-                    f"::opwright::{copied[binding.name]}({binding.name})" if binding.name in copied else binding.name
-                    for binding in signature.bindings
-                ]
-            )
+            passed = ", ".join([copied.get(binding.name, binding.name) for binding in signature.bindings])
             statements = "".join([f"  {text}\n" for text in _first_statements(unit, function, kernel.key)])
             definition = (
                 f"{signature.definition(_checked_name(function, kernel))} {{\n{statements}"

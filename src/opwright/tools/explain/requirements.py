@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.libraries.emit.python.output_text import described_expression
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import Requirement, index_name
+from opwright.model.requirements import Requirement, ValueCondition, index_name
 from opwright.tools.explain.records import RequirementsRecord, SizesRecord
 
 #: What refused calls are told before what has to be: `x` has rank 2, and has to have rank 1.
@@ -34,8 +34,17 @@ def requirements_record(function: NativeFunction) -> RequirementsRecord | None:
             for argument in requirements.copied
             if (words := _IS_NOT.search(str(argument.refusal.message[-1]))) is not None
         ]
+        conditions += [_value_text(value) for value in requirements.values]
         conditions += _sums(function, results)
     return RequirementsRecord(tuple(sizes), tuple(conditions), "" if reference is None else reference.path)
+
+
+def _value_text(value: ValueCondition) -> str:
+    """What is said of the values of a tensor."""
+    name = f"each of `{value.name}`" if value.each else f"`{value.name}`"
+    if value.condition is None:
+        return f"the values of {name} have to be {value.written}"
+    return f"the values of {name} fulfil `{value.written}`"
 
 
 def _sums(function: NativeFunction, results: list[str]) -> Iterator[str]:

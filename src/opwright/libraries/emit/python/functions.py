@@ -19,6 +19,7 @@ from opwright.libraries.emit.python.calls import (
     out_names,
 )
 from opwright.libraries.emit.python.output_text import described_output
+from opwright.model.declared_outputs import OutputOperation
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.records import NamedTuple
@@ -49,8 +50,28 @@ def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
             sizes = f" `[{dims[argument.name].text}]`" if argument.name in dims else ""
             default = f", {argument.default} by default" if argument.default is not None else ""
             written = ", is written" if argument.is_write else ""
-            arguments.setdefault(argument.name, f"{argument.name}: {argument.type}{sizes}{default}{written}")
+            values = _described_values(overload, argument.name)
+            arguments.setdefault(argument.name, f"{argument.name}: {argument.type}{sizes}{default}{written}{values}")
     return "\n".join(arguments.values())
+
+
+def _described_values(overload: NativeFunction, name: str) -> str:
+    """What is said of the values of an argument: words and conditions."""
+    requirements = overload.requirements
+    if requirements is None:
+        return ""
+    texts = [
+        value.written if value.condition is None else f"`{value.written}`"
+        for value in requirements.values
+        if value.name == name
+    ]
+    choices = [
+        check.condition.text.split("\n")
+        for check in requirements.checks
+        if check.condition.operation is OutputOperation.text_in and name in check.arguments()
+    ]
+    texts += [f"one of {', '.join([repr(choice) for choice in listed])}" for listed in choices]
+    return f", {', '.join(texts)}" if texts else ""
 
 
 def _described_results(overloads: Sequence[NativeFunction]) -> str:

@@ -184,6 +184,12 @@ def _shown(value):
     return f"{value:g}" if isinstance(value, float) else str(value).removeprefix("torch.")
 
 
+def _is_power_of_two(number):
+    """A trace that asks this of a symbol holds for its size alone."""
+    number = int(number)
+    return number > 0 and number & (number - 1) == 0
+
+
 def _is_one_of(dtype, names):
     """Whether a dtype has one of some names, or is in a class of one."""
     quantized = ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")
@@ -312,6 +318,7 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.broadcasts: "_broadcasts({0}, {1}, {2}, {3}, {4}, {5})",
     OutputOperation.broadcasts_together: "_broadcasts_together({0}, {1}, {2}, {3}, {4}, {5})",
     OutputOperation.is_on_cpu: '({0}.device.type == "cpu")',
+    OutputOperation.power_of_two: "_is_power_of_two({0})",
     OutputOperation.default_dtype: "_torch.get_default_dtype()",
     OutputOperation.cpu: '_torch.device("cpu")',
 }
@@ -325,6 +332,7 @@ _DESCRIBED_TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.floor_divide: "({0} // {1})",
     OutputOperation.modulo: "({0} % {1})",
     OutputOperation.negate: "(-{0})",
+    OutputOperation.power_of_two: "power_of_two({0})",
     OutputOperation.size: "{0}.shape[{1}]",
     OutputOperation.item: "{0}[{1}]",
     OutputOperation.reduce: "reduce({0}, {1}, {2})",
@@ -425,6 +433,10 @@ def _print_dtype_in(printer: _Printer, expression: OutputExpression) -> str:
     return f"_is_one_of({printer.texts(expression)[0]}, {names!r})"
 
 
+def _print_text_in(printer: _Printer, expression: OutputExpression) -> str:
+    return f"({printer.texts(expression)[0]} in {tuple(expression.text.split(chr(10)))!r})"
+
+
 def _print_has_layout(printer: _Printer, expression: OutputExpression) -> str:
     return f"_has_layout({printer.texts(expression)[0]}, {expression.text!r})"
 
@@ -486,6 +498,7 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[_Printer, OutputExpression],
     **dict.fromkeys(COMPARISONS, _print_comparison),
     OutputOperation.dtype: _print_dtype,
     OutputOperation.dtype_in: _print_dtype_in,
+    OutputOperation.text_in: _print_text_in,
     OutputOperation.has_layout: _print_has_layout,
     OutputOperation.slice: _print_slice,
     OutputOperation.both: _print_operator("and"),

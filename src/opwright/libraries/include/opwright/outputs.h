@@ -169,6 +169,8 @@ class TensorFacts {
 template <class Int>
 struct Shapes {
   static constexpr bool is_symbolic = std::is_same_v<Int, c10::SymInt>;
+  // Tensors in a trace have no values.
+  static constexpr bool reads_values = !is_symbolic;
   using Number = Int;
   using Dtype = at::ScalarType;
   using Tensor = at::Tensor;

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 // Refuses a call that does not fulfil a condition, with the parts of a message. What makes the message is a function of
 // its own: in the way of calls that are taken, its code costs as much as half of the check.
@@ -37,6 +39,23 @@ inline const char* dtype_name(int code) {
 
 inline std::string shown(const char* text) {
   return text;
+}
+
+inline std::string shown(std::string_view text) {
+  return std::string(text);
+}
+
+inline bool is_text_of(std::string_view text, std::initializer_list<std::string_view> texts) {
+  for (const std::string_view other : texts) {
+    if (text == other) {
+      return true;
+    }
+  }
+  return false;
+}
+
+inline bool is_power_of_two(std::int64_t number) {
+  return number > 0 && (number & (number - 1)) == 0;
 }
 
 inline std::string shown(std::int64_t number) {

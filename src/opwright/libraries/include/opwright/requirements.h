@@ -6,6 +6,7 @@
 
 #include <opwright/outputs.h>
 #include <opwright/refusal.h>
+#include <opwright/values.h>
 
 #include <initializer_list>
 #include <optional>
@@ -46,6 +47,21 @@ std::string shown(c10::ArrayRef<Item> list) {
 template <class Item, unsigned Count>
 std::string shown(const c10::SmallVector<Item, Count>& list) {
   return shown_list(list, [](const auto& item) { return shown(item); });
+}
+
+// A trace that asks this of a symbol holds for its size alone.
+inline bool is_power_of_two(const c10::SymInt& size) {
+  return is_power_of_two(size.guard_int(__FILE__, __LINE__));
+}
+
+// The elements of a tensor as integers, or as numbers.
+template <class Value>
+Elements<Value> elements(const at::Tensor& tensor) {
+  const auto dtype = std::is_same_v<Value, int64_t> ? at::kLong : at::kDouble;
+  const at::Tensor values = tensor.detach().to(at::kCPU, dtype).contiguous();
+  const Value* const first = static_cast<const Value*>(values.const_data_ptr());
+  const int64_t row = values.dim() == 0 ? 1 : values.size(-1);
+  return {std::vector<Value>(first, first + values.numel()), std::max<int64_t>(row, 1)};
 }
 
 inline TensorFacts facts(const at::Tensor& tensor) {
@@ -134,5 +150,27 @@ OPWRIGHT_LAYOUTS(channels_last)
 OPWRIGHT_LAYOUTS(last_contiguous)
 OPWRIGHT_LAYOUTS(aligned)
 #undef OPWRIGHT_LAYOUTS
+
+// An argument in one of some layouts: a copy in the first one if it has none of them.
+template <bool (*... has)(const at::Tensor&)>
+InLayout any_layout(const at::Tensor& tensor, bool channels_last) {
+  const auto format = tensor.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
+  return {tensor, (has(tensor) || ...), channels_last ? format : at::MemoryFormat::Contiguous};
+}
+
+template <bool (*... has)(const at::Tensor&)>
+std::optional<at::Tensor> any_layout(const std::optional<at::Tensor>& tensor, bool channels_last) {
+  const bool is_given = ::opwright::has(tensor);
+  return is_given ? std::optional<at::Tensor>(any_layout<has...>(*tensor, channels_last)) : std::optional<at::Tensor>();
+}
+
+template <bool (*... has)(const at::Tensor&)>
+std::vector<at::Tensor> any_layout(at::TensorList tensors, bool channels_last) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : tensors) {
+    copies.push_back(static_cast<const at::Tensor&>(any_layout<has...>(tensor, channels_last)));
+  }
+  return copies;
+}
 
 } // namespace opwright

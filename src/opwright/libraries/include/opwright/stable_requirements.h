@@ -9,6 +9,7 @@
 
 #include <opwright/arithmetic.h>
 #include <opwright/refusal.h>
+#include <opwright/values.h>
 
 #include <algorithm>
 #include <array>
@@ -221,6 +222,7 @@ inline std::string shown(const torch::headeronly::HeaderOnlyArrayRef<std::int64_
 
 // Computes with sizes. Integers follow the rules of Python.
 struct Concrete {
+  static constexpr bool reads_values = true;
   using Number = std::int64_t;
   using Dtype = torch::headeronly::ScalarType;
   using Tensor = TensorFacts;
@@ -550,6 +552,34 @@ struct Concrete {
   }
 };
 
+// The same for tensors that may be those of a trace, which have no values.
+struct Traced : Concrete {
+  static constexpr bool reads_values = false;
+};
+
+// The elements of a tensor as integers, or as numbers.
+template <class Value>
+Elements<Value> elements(const TensorFacts& tensor) {
+  using torch::headeronly::ScalarType;
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(tensor.dim()));
+  std::int64_t count = 1;
+  for (std::size_t dim = strides.size(); dim-- > 0;) {
+    strides[dim] = count;
+    count *= tensor.begin()[dim];
+  }
+  AtenTensorHandle copy = nullptr;
+  const auto dtype = static_cast<std::int32_t>(std::is_same_v<Value, std::int64_t> ? ScalarType::Long : ScalarType::Double);
+  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+      tensor.dim(), tensor.begin(), strides.data(), dtype, aoti_torch_device_type_cpu(), 0, &copy));
+  const torch::stable::Tensor values(copy);
+  TORCH_ERROR_CODE_CHECK(aoti_torch_copy_(copy, tensor.tensor().get(), 0));
+  void* address = nullptr;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_data_ptr(copy, &address));
+  const Value* const first = static_cast<const Value*>(address);
+  const std::int64_t row = tensor.dim() == 0 ? 1 : tensor.end()[-1];
+  return {std::vector<Value>(first, first + count), std::max<std::int64_t>(row, 1)};
+}
+
 // The dtype to which values promote: tensors with dimensions first, then those without, then numbers.
 class PromotedTypes {
  public:
@@ -721,5 +751,32 @@ OPWRIGHT_LAYOUTS(channels_last)
 OPWRIGHT_LAYOUTS(last_contiguous)
 OPWRIGHT_LAYOUTS(aligned)
 #undef OPWRIGHT_LAYOUTS
+
+// An argument in one of some layouts: a copy in the first one if it has none of them.
+template <bool (*... has)(const TensorFacts&)>
+InLayout<torch::stable::Tensor> any_layout(const torch::stable::Tensor& tensor, bool channels_last) {
+  using torch::headeronly::MemoryFormat;
+  const TensorFacts facts = tensor;
+  const auto format = facts.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+  return in_layout(tensor, (has(facts) || ...), channels_last ? format : MemoryFormat::Contiguous);
+}
+
+template <bool (*... has)(const TensorFacts&)>
+InLayout<std::optional<torch::stable::Tensor>> any_layout(
+    const std::optional<torch::stable::Tensor>& tensor, bool channels_last) {
+  using Layout = InLayout<std::optional<torch::stable::Tensor>>;
+  const bool is_given = tensor.has_value() && tensor->defined();
+  return is_given ? Layout(tensor, any_layout<has...>(*tensor, channels_last)) : Layout(tensor, std::nullopt);
+}
+
+template <bool (*... has)(const TensorFacts&)>
+std::vector<torch::stable::Tensor> any_layout(
+    torch::headeronly::HeaderOnlyArrayRef<torch::stable::Tensor> tensors, bool channels_last) {
+  std::vector<torch::stable::Tensor> copies;
+  for (const torch::stable::Tensor& tensor : tensors) {
+    copies.push_back(static_cast<const torch::stable::Tensor&>(any_layout<has...>(tensor, channels_last)));
+  }
+  return copies;
+}
 
 } // namespace opwright
