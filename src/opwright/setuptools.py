@@ -27,9 +27,10 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
 from opwright.libraries.extension.generated import (
+    CodeOrigin,
     GeneratedCode,
     check_kernels,
-    entry_of_line,
+    origin_of,
     update_backend_code,
     update_code,
 )
@@ -54,6 +55,7 @@ from opwright.libraries.extension.toolchain import (
     remembered_output,
 )
 from opwright.release.fetch import stable_headers
+from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
@@ -62,8 +64,8 @@ __all__ = ["BuildOperators", "BuildWheel", "FastCalls", "OperatorExtension", "ba
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
-#: The file and the line of an error, as GCC, Clang, NVCC and MSVC write them.
-_PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)]")
+#: The file, the line and the column of an error, as GCC, Clang, NVCC and MSVC write them.
+_PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)](\d+)?.*?\berror\b(?: \w+)?: ([^\n]*)")
 #: What PyTorch's command defines, so that `<torch/torch.h>` includes what Python modules in C++ need.
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The macro with the oldest release that a binary serves.
@@ -478,20 +480,34 @@ def _first_error_alone(operators: Sequence[OperatorExtension]) -> Iterator[None]
         first = first_error(b"".join(pieces).decode(errors="replace"))
         if first is None:
             raise
-        entry = next(filter(None, (_entry_of_error(first, extension) for extension in operators)), "")
-        where = f", in code that is generated from {entry}" if entry else ""
-        raise CompileError(f"the first error of the C++ compiler{where}:\n\n{first}") from None
+        raise CompileError(_explained_error(first, operators)) from None
 
 
-def _entry_of_error(error: str, extension: OperatorExtension) -> str:
-    """Entry of a library file whose code has an error of the compiler; empty if there is none."""
+def _explained_error(error: str, operators: Sequence[OperatorExtension]) -> str:
+    """The first error of the compiler, after what was found in the files that it comes from, and its place in them."""
     place = _PLACE.match(error)
-    code = extension.code
-    if place is None or code is None or extension.backends or os.path.realpath(place[1]) not in code.sources:
-        return ""
-    files = [SourceFile.read(path) for path in extension.yaml]
-    out, path = os.path.dirname(code.include), os.path.realpath(place[1])
-    return entry_of_line(files, out, path, int(place[2]), extension.plugins, rocm=is_for_rocm())
+    origin: CodeOrigin | None = None
+    sink = Diagnostics()
+    if place is not None:
+        origins = (_origin_of_error(place, extension) for extension in operators)
+        origin = next((origin for origin in origins if origin is not None), None)
+        if origin is not None:
+            sink.extend(origin.findings)
+            if origin.formula is not None and not sink.has_errors:
+                sink.error(codes.COMPILER_ERROR, place[4], origin.formula)
+    where = f", in code that is generated from {origin.entry}" if origin is not None and origin.entry else ""
+    report = f"{_report(sink)}\n" if sink.has_errors else ""
+    return f"{report}the first error of the C++ compiler{where}:\n\n{error}"
+
+
+def _origin_of_error(place: re.Match[str], extension: OperatorExtension) -> CodeOrigin | None:
+    """What an error of the compiler comes from; None if its place is not in generated code of library files."""
+    code, path = extension.code, os.path.realpath(place[1])
+    if code is None or extension.backends or path not in code.sources:
+        return None
+    files = [SourceFile.read(file) for file in extension.yaml]
+    where = (path, int(place[2]), int(place[3] or 1))
+    return origin_of(files, os.path.dirname(code.include), where, extension.plugins, rocm=is_for_rocm())
 
 
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:

@@ -31,7 +31,7 @@ from opwright.model.operator_records import (
 )
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import say
+from opwright.source.terminal import counted, say
 from opwright.source.text import SourceFile
 from opwright.tools.check.checking import load_coverage
 from opwright.tools.coverage import formats
@@ -42,7 +42,7 @@ _FORMATS: Final = ("text", "json", "csv", "html")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="list these operators; patterns such as `conv*` do too"
+        "names", metavar="NAME", nargs="*", default=[], help="list these operators; patterns such as `conv*` do too"
     )
     parser.add_argument("--backend", metavar="FILE", required=True, type=not_empty, help="the backend file")
     parser.add_argument(
@@ -148,7 +148,7 @@ def _compare_with_process(arguments: argparse.Namespace, report: CoverageReport)
     by_key = {key: frozenset(names) for key, names in registered.items()}
     state = DispatcherState(by_key, frozenset(can_be_called), has_fallback)
     differences = list(runtime_differences(report, state))
-    compared = f"{len(report.records):,} operators compared, {len(differences):,} differences"
+    compared = f"{counted(len(report.records), 'operator')} compared, {counted(len(differences), 'difference')}"
     print_or_write("\n".join([*differences, compared, ""]), arguments.out)
     return console.FAULTS if differences else console.SUCCESS
 

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", type=not_empty, help=f"what to compare: {side}")
     parser.add_argument("new", metavar="NEW", type=not_empty, help="what to compare with, the same")
     parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="only these operators; patterns such as `conv*` do too"
+        "names", metavar="NAME", nargs="*", default=[], help="only these operators; patterns such as `conv*` do too"
     )
     chosen = parser.add_argument_group("what is compared")
     chosen.add_argument(

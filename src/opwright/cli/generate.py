@@ -36,7 +36,7 @@ from opwright.incremental.state import last_families
 from opwright.run.incremental_generation import IncrementalGeneration, template_files
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.limits import read_number
-from opwright.source.terminal import tell
+from opwright.source.terminal import counted, tell
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -343,9 +343,8 @@ def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int]
     """Print what a run made, by the facts of its manifest, and how many files it wrote."""
     tell(f"PyTorch {facts['version']} from {facts['origin']}")
     files = int(facts["files"])
-    noun = "file" if files == 1 else "files"
     tell(
-        f"{facts['operators']:,} operators, {files:,} {noun} below {arguments.out}: "
+        f"{counted(int(facts['operators']), 'operator')}, {counted(files, 'file')} below {arguments.out}: "
         f"{written:,} written, {files - written:,} unchanged, {time.perf_counter() - started:.2f} s"
     )
 

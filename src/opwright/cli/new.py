@@ -1,7 +1,7 @@
 """Write a project to start from.
 
-  opwright new library acme_ops                 an operator library, in this folder
-  opwright new library acme_ops projects/acme   in another folder, which is made if there is none
+  opwright new library acme_ops                 an operator library, in the new folder acme_ops
+  opwright new library acme_ops .               in this folder, or in any other one
   opwright new library acme_ops --cuda          with kernels for CUDA, and for the CPU
   opwright new backend acme projects/acme       a backend: a device in the memory of the host, with its kernels
   opwright new kernel acme-ops projects/acme    operators for the Hugging Face Hub, which kernel-builder builds
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = ("library", "backend", "kernel")
     parser.add_argument("kind", metavar="KIND", choices=kinds, help="`library`, `backend`, or `kernel`")
     parser.add_argument("name", metavar="NAME", help="the name of the library or of the device")
-    parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (default: this one)")
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder, made if there is none (default: NAME)")
     parser.add_argument("--cuda", action="store_true", help="kernels for CUDA too, in a library")
     parser.add_argument("--force", action="store_true", help="replace files that the folder has")
 
@@ -44,13 +44,14 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if cuda and kind != "library":
         say(f"opwright new: error: `--cuda` is for a library, not for a {kind}\n")
         return console.USAGE
-    for path in write_project(kind, arguments.name, arguments.folder, force=force, cuda=cuda):
+    folder = arguments.name if arguments.folder is None else arguments.folder
+    for path in write_project(kind, arguments.name, folder, force=force, cuda=cuda):
         tell(os.path.normpath(path))
     if kind == "backend" and (package := taken_package(arguments.name)):
         message = f"the package of the device `{arguments.name}` is `{package}`, which is another package"
         sink.warning(codes.TAKEN_PACKAGE, message, None, help=f"choose another name, such as `my{arguments.name}`")
     tell("", "Build it and test it:", "")
-    if arguments.folder != ".":
-        tell(f"  {shlex.join(['cd', arguments.folder])}")
+    if folder != ".":
+        tell(f"  {shlex.join(['cd', folder])}")
     tell(*_COMMANDS.get(arguments.kind, "  pip install --no-build-isolation -e .\n  pytest").split("\n"))
     return console.SUCCESS

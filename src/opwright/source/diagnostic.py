@@ -80,8 +80,9 @@ def _diagnostic(
 class Fault(Exception):
     """A fault that stops a parser. It carries the diagnostic; users never see it as a traceback.
 
-    >>> Fault.at("E0001", "no such file: `ops.yaml`").diagnostic.message
-    'no such file: `ops.yaml`'
+    >>> print(Fault.at("E0001", "no such file: `ops.yml`", help="did you mean `ops.yaml`?"))
+    error[E0001]: no such file: `ops.yml`
+      help: did you mean `ops.yaml`?
     """
 
     diagnostic: Diagnostic
@@ -93,7 +94,8 @@ class Fault(Exception):
     def __str__(self) -> str:
         span = self.diagnostic.span
         where = "" if span is None else f"{span}: "
-        return f"{where}{self.diagnostic.severity.value}[{self.diagnostic.code}]: {self.diagnostic.message}"
+        help = f"\n  help: {self.diagnostic.help}" if self.diagnostic.help else ""
+        return f"{where}{self.diagnostic.severity.value}[{self.diagnostic.code}]: {self.diagnostic.message}{help}"
 
     @classmethod
     def at(

@@ -44,6 +44,15 @@ def _printable(line: str) -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural unless it is one.
+
+    >>> counted(1, "operator"), counted(2_000, "operator")
+    ('1 operator', '2,000 operators')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def tell(*lines: str, flush: bool = False) -> None:
     """Print lines to standard output; a line break inside of one is made visible too: names of files may have some."""
     sys.stdout.write("".join([f"{_printable(line)}\n" for line in lines]))

@@ -15,7 +15,10 @@ import pytest
 
 import opwright
 from opwright.libraries.extension import inline as module
-from opwright.libraries.extension import steps
+from opwright.libraries.extension import live, steps
+from opwright.libraries.extension.generated import GeneratedCode
+from opwright.libraries.extension.kept import KeptResult
+from opwright.libraries.extension.toolchain import Toolchain
 from opwright.source.diagnostic import Fault
 from tests.libraries.extension.compiler import FakeCompiler
 
@@ -23,6 +26,7 @@ YAML = """\
 - func: acme::scale(Tensor self, float factor) -> Tensor
   dispatch:
     CPU: scale
+  outputs: like(self)
 """
 
 
@@ -32,7 +36,7 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCompiler:
     compiler = FakeCompiler(tmp_path)
     monkeypatch.setenv("CXX", str(compiler.path))
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(module, "_load", lambda *arguments: arguments[0])
+    monkeypatch.setattr(module, "load_library", lambda *arguments: arguments[0])
     return compiler
 
 
@@ -161,6 +165,50 @@ def test_error_of_the_compiler_has_its_place(
     )
 
 
+def test_report_begins_with_what_was_known(builds: FakeCompiler) -> None:
+    """Doubts about a formula are errors when the compiler fails, and come before what it says."""
+    derivatives = "- name: scale(Tensor self, float factor) -> Tensor\n  self: at::mul(grad, at::factr(factor))\n"
+    with pytest.raises(opwright.BuildFailed) as failed:
+        opwright.inline(YAML, "FAULTY;", derivatives=derivatives)
+    found = [(diagnostic.severity.value, diagnostic.code) for diagnostic in failed.value.diagnostics]
+    assert found == [("error", "E1203"), ("error", "W0903")]
+    assert "there is no function `at::factr`" in str(failed.value)
+
+
+def test_misspelt_name_in_a_formula_ends_before_the_compiler(builds: FakeCompiler) -> None:
+    """A name that nothing can declare needs no compiler, and is suggested."""
+    derivatives = "- name: scale(Tensor self, float factor) -> Tensor\n  self: grad * factorr\n"
+    with pytest.raises(opwright.BuildFailed, match=r"error\[W0901\](.|\n)*did you mean `factor`"):
+        opwright.inline(YAML, "int x;", derivatives=derivatives)
+    assert builds.calls() == []
+
+
+def test_warnings_of_a_build_are_printed(builds: FakeCompiler, capsys: pytest.CaptureFixture[str]) -> None:
+    """A build that succeeds prints what is doubtful, once."""
+    yaml = YAML.replace("  outputs: like(self)\n", "")
+    opwright.inline(yaml, "int x;")
+    assert "warning[W1119]: tracing fails at `scale`" in capsys.readouterr().err
+    opwright.inline(yaml, "int x;")
+    assert capsys.readouterr().err == ""
+
+
+def test_headers_that_a_text_names_are_included(builds: FakeCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of PyTorch need no `#include`; the lines of the text keep their numbers."""
+    written: list[str] = []
+    compile_objects = steps.compile_objects
+
+    def record(
+        sources: Sequence[str], code: GeneratedCode, toolchain: Toolchain, work: str, *, verbose: bool
+    ) -> tuple[KeptResult, ...]:
+        written.append(Path(sources[-1]).read_text())
+        return compile_objects(sources, code, toolchain, work, verbose=verbose)
+
+    monkeypatch.setattr(module, "compile_objects", record)
+    opwright.inline(YAML, "// at::cat is not named\nauto f(at::Tensor x) { return at::gelu(x); }")
+    assert '#include <ATen/ops/gelu.h>\n#line 1 "<inline cpp>"\n// at::cat' in written[0]
+    assert "cat.h" not in written[0]
+
+
 def test_missing_kernel_is_named(builds: FakeCompiler) -> None:
     """A symbol that the linker does not find is a kernel that the user did not define."""
     with pytest.raises(opwright.BuildFailed) as failed:
@@ -240,7 +288,7 @@ def test_processes_that_build_the_same_share_the_work(builds: FakeCompiler, tmp_
     script = tmp_path / "script.py"
     script.write_text(
         "import opwright\nfrom opwright.libraries.extension import inline as module\n"
-        "module._load = lambda folder, name: folder\n"
+        "module.load_library = lambda folder, name: folder\n"
         f"print(opwright.inline({YAML!r}, 'int x;'))\n"
     )
     processes = [subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -272,9 +320,9 @@ def test_module_can_be_imported_by_its_name(tmp_path: Path, monkeypatch: pytest.
     """`torch.compile` imports the module of a function that it traces; a module that is there keeps its name."""
     (tmp_path / "_ops.py").write_text("answer = 42\n")
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
-    built = module._module(str(tmp_path / "_ops.py"), "acme_inline")
+    built = live.make_module(str(tmp_path / "_ops.py"), "acme_inline")
     assert sys.modules["acme_inline"] is built
-    assert module._module(str(tmp_path / "_ops.py"), "json") is not sys.modules["json"]
+    assert live.make_module(str(tmp_path / "_ops.py"), "json") is not sys.modules["json"]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have owners")

@@ -75,15 +75,25 @@ def test_library_of_the_project_has_no_mistakes(
 ) -> None:
     """Code can be generated from the library file of the project, without warnings."""
     monkeypatch.chdir(tmp_path)
-    assert main(["new", "library", "acme_ops", *options]) == 0
+    assert main(["new", "library", "acme_ops", ".", *options]) == 0
     assert main(["generate", "--library", "operators.yaml", "--torch", "auto", "--out", "build", "--strict"]) == 0
 
 
 def test_backend_of_the_project_has_no_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code can be generated from the backend file of the project, without warnings."""
     monkeypatch.chdir(tmp_path)
-    assert main(["new", "backend", "npu"]) == 0
+    assert main(["new", "backend", "npu", "."]) == 0
     assert main(["generate", "--backend", "npu.yaml", "--torch", "auto", "--out", "build", "--strict"]) == 0
+
+
+def test_folder_of_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a folder, the project gets one of its name, and the next commands enter it."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "library", "acme_ops"]) == 0
+    assert (tmp_path / "acme_ops/operators.yaml").exists()
+    assert "  cd acme_ops\n  pip install" in capsys.readouterr().out
 
 
 def test_taken_packages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -367,3 +367,73 @@ def test_a_script_with_the_stable_interface(tmp_path: Path) -> None:
     """Operators with the stable C++ interface are built, called and traced by a script, under any names of modules."""
     (tmp_path / "script.py").write_text(STABLE_SCRIPT)
     run(tmp_path, "script.py", OPWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
+
+
+EDITED_CELLS = '''\
+import opwright, torch
+from torch._subclasses import FakeTensorMode
+
+yaml = """
+namespace: cells
+operators:
+- func: scale(Tensor x) -> Tensor
+  dispatch: {CPU: scale}
+  outputs: {size: "[2 * x.size(0)]", dtype: x.dtype}
+"""
+cpp = """
+namespace cells::native {
+inline double* factor() { static double value = FACTOR; return &value; }
+at::Tensor scale(const at::Tensor& x) { return at::cat({x, x}) * *factor(); }
+}
+"""
+derivatives = "- name: scale(Tensor x) -> Tensor\\n  x: FACTOR * (grad.narrow(0, 0, 2) + grad.narrow(0, 2, 2))\\n"
+
+def value_and_gradient(function):
+    x = torch.ones(2, requires_grad=True)
+    result = function(x)
+    (gradient,) = torch.autograd.grad(result.sum(), x)
+    return result.tolist(), gradient.tolist()
+
+@torch.compile(backend="aot_eager", fullgraph=True)
+def compiled(x):
+    return cells.scale(x)
+
+for edit in range(100):
+    factor = 1 + edit % 4
+    size = "2 * x.size(0)" if factor % 2 else "x.size(0) * 2"
+    texts = [text.replace("FACTOR", str(factor)).replace("2 * x.size(0)", size) for text in (yaml, cpp, derivatives)]
+    if edit == 50:
+        # A version that PyTorch refuses leaves the one before in its place.
+        bad = texts[1] + 'TORCH_LIBRARY_FRAGMENT(cells, m) { m.def("scale(Tensor x) -> Tensor"); }'
+        try:
+            opwright.inline(texts[0], bad, derivatives=texts[2])
+        except opwright.Fault as fault:
+            assert "E1206" in str(fault) and "help:" in str(fault), fault
+        else:
+            raise AssertionError("PyTorch took an operator twice")
+        assert value_and_gradient(cells.scale)[0] == [previous] * 4
+    if edit:
+        before = cells.scale
+        waiting = torch.ones(2, requires_grad=True)
+        graph = before(waiting).sum()
+    cells = opwright.inline(texts[0], texts[1], derivatives=texts[2])
+    expected = ([factor] * 4, [2 * factor] * 2)
+    assert value_and_gradient(cells.scale) == expected, edit
+    assert value_and_gradient(compiled) == expected, edit
+    assert torch.ops.cells.scale(torch.ones(2)).tolist() == [factor] * 4
+    with FakeTensorMode():
+        assert cells.scale(torch.empty(2)).shape == (4,)
+    if edit:
+        # A function of the version before calls the new operator, and a graph of it computes what it recorded.
+        assert before(torch.ones(2)).tolist() == [factor] * 4
+        assert torch.autograd.grad(graph, waiting)[0].tolist() == [2 * previous] * 2
+    if edit == 3:
+        torch.library.opcheck(torch.ops.cells.scale.default, (torch.ones(2, requires_grad=True),))
+    previous = factor
+'''
+
+
+def test_a_hundred_edits_of_a_cell(tmp_path: Path) -> None:
+    """Calls, gradients, fakes and compiled functions are those of the last text; a refused one changes nothing."""
+    (tmp_path / "cells.py").write_text(EDITED_CELLS)
+    run(tmp_path, "cells.py", OPWRIGHT_CACHE_DIR=str(tmp_path / "cache"))

@@ -108,16 +108,23 @@ class FormulaChecker:
     """Checks formulas one by one.
 
     What cannot compile is an error. Unknown names may be declared in headers that Opwright does not read, so they are a
-    warning, or an error in a strict run. Without a catalog, no operators are known.
+    warning, or an error in a strict run. If the code of formulas includes no headers but PyTorch's (`closed`), unknown
+    names that are no macros are an error too. Without a catalog, no operators are known.
     """
 
     __slots__ = (
-        "_apis", "_declarations", "_declared", "_functions", "_has_noted_parser", "_is_strict", "_known", "_knows_all",
-        "_may_lack", "_sink", "_symbolic", "trusts",
+        "_apis", "_declarations", "_declared", "_functions", "_has_noted_parser", "_is_closed", "_is_strict", "_known",
+        "_knows_all", "_may_lack", "_sink", "_symbolic", "trusts",
     )  # fmt: skip
 
     def __init__(
-        self, catalog: Catalog | None, helpers: FormulaHelpers, sink: Diagnostics, *, strict: bool = False
+        self,
+        catalog: Catalog | None,
+        helpers: FormulaHelpers,
+        sink: Diagnostics,
+        *,
+        strict: bool = False,
+        closed: bool = False,
     ) -> None:
         functions = () if catalog is None else catalog.functions
         operators = {function.name.name for function in functions}
@@ -139,6 +146,7 @@ class FormulaChecker:
         self._declared: Final = frozenset([name.rpartition("::")[2] for name in self._declarations])
         self._knows_all: Final = helpers.are_all
         self._is_strict: Final = strict
+        self._is_closed: Final = closed
         self._has_noted_parser = False
         self._sink: Final = sink
         self.trusts = False
@@ -256,7 +264,11 @@ class FormulaChecker:
                 if word and not help:
                     self._sink.error(codes.MISSPELT_WORD, f"there is no word `{name}`", scalar.span, help=word)
                     continue
-                self._doubt(code, message, scalar.span_of(*range_of(node, source)), help=help)
+                at = scalar.span_of(*range_of(node, source))
+                if self._is_closed and code == codes.UNKNOWN_NAME and not name.isupper():
+                    self._sink.error(code, message, at, help=help)
+                else:
+                    self._doubt(code, message, at, help=help)
 
     def _check_member(self, node: Node, scalar: Scalar, source: bytes) -> None:
         """Reports a member that no type of formulas has. Headers of an author may declare further types."""
@@ -306,7 +318,8 @@ class FormulaChecker:
         if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
             return None
         message = f"`{name}` is not an {scope.kinds} of `{scope.function}`"
-        return codes.UNKNOWN_NAME, message, _instead(name, scope) or did_you_mean(name, sorted(scope.names | _ALWAYS))
+        similar = did_you_mean(name, sorted(scope.names | _ALWAYS), _continued(name, scope))
+        return codes.UNKNOWN_NAME, message, _instead(name, scope) or similar
 
     def _is_function(self, name: str) -> bool:
         if name in self._known or self._may_lack(name):
@@ -330,6 +343,8 @@ _TAUGHT: Final = {
     "ctx": "a formula reads arguments and results by their names: the node saves what it reads",
     "torch": "a formula is C++: write methods, such as `self.sigmoid()`, or functions such as `at::sigmoid(self)`",
 }
+#: With how many letters in common one name stands for a much longer one.
+_LEAST_PREFIX: Final = 3
 _TAUGHT_RESULTS: Final = ("output", "out", "outputs", "y")
 
 
@@ -338,6 +353,17 @@ def _instead(name: str, scope: FormulaScope) -> str:
     if name in _TAUGHT_RESULTS and "result" in scope.names:
         return "the result is `result`"
     return _TAUGHT.get(name, "")
+
+
+def _continued(name: str, scope: FormulaScope) -> str:
+    """A question with the only name of the function that begins another name, or that another name begins."""
+    near = [
+        other
+        for other in scope.names
+        if (name.startswith(other) or other.startswith(name))
+        and (abs(len(name) - len(other)) == 1 or min(len(name), len(other)) >= _LEAST_PREFIX)
+    ]
+    return f"did you mean `{near[0]}`?" if len(near) == 1 else ""
 
 
 def argument_counts(text: str) -> Iterator[tuple[str, int]]:

@@ -152,7 +152,7 @@ def _load_entries(
     # Headers may declare further overloads of the operators' functions.
     declared = {} if includes else _declared_operators(library, functions)
     helpers = FormulaHelpers(helper_names, declared, are_all=not includes)
-    checker = FormulaChecker(catalog, helpers, file_sink, strict=context.strict)
+    checker = FormulaChecker(catalog, helpers, file_sink, strict=context.strict, closed=not includes)
     index = FunctionIndex(catalog, namespace=names.namespace, place=f"library `{names.namespace}`")
     derivatives = load_entries(entries, index, checker, file_sink, strict=context.strict)
     callable_names = functions.difference([function.name.name for function in catalog.functions])

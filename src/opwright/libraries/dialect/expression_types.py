@@ -229,7 +229,8 @@ class ExpressionChecker(NamedTuple):
             return self._none_test(node)
         operation = _COMPARISONS.get(type(operator))
         if operation is None:
-            raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language")
+            help = "compare with each value, and join the comparisons with `or`" if isinstance(operator, ast.In) else ""
+            raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language", help)
         left = self.check(node.left)
         if left.kind is ValueKind.dtype and operation in _EQUALITIES:
             self._expect(node.left, left, (ValueKind.dtype,))

@@ -22,6 +22,17 @@ from opwright.source.text import SourceFile
 _LONGEST: Final = 1_000
 DEEPEST: Final = 40
 
+#: Signs of C++, and what stands for them in expressions.
+_OF_CPP: Final = {
+    "&&": "write `and`",
+    "&": "write `and`",
+    "||": "write `or`",
+    "|": "write `or`",
+    "?": "write `A if CONDITION else B`",
+    ";": "delete it: an expression has no end",
+    '"': "only numbers, dtypes and arguments are compared",
+}
+_NEGATION: Final = re.compile(r"!(?!=)")
 _FORBIDDEN: Final = re.compile(r"[^\w\s.,()\[\]+\-*/%<>=!:]", re.ASCII)
 _BRACKET: Final = re.compile(r"[()\[\]]")
 _CLOSING: Final = {"(": ")", "[": "]"}
@@ -167,7 +178,8 @@ def _check_characters(source: ExpressionText, *, allows_braces: bool) -> None:
     forbidden = _FORBIDDEN.search(plain)
     if forbidden is not None:
         message = f"`{forbidden[0]}` is not part of an expression"
-        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()))
+        help = next((help for text, help in _OF_CPP.items() if plain.startswith(text, forbidden.start())), "")
+        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()), help=help)
     opened: list[re.Match[str]] = []
     for bracket in _BRACKET.finditer(text):
         if bracket[0] in _CLOSING:
@@ -181,12 +193,15 @@ def _check_characters(source: ExpressionText, *, allows_braces: bool) -> None:
 
 
 def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseException) -> Fault:
-    at = source.span
-    if isinstance(error, SyntaxError) and error.lineno is not None and error.offset is not None:
+    at, help = source.span, ""
+    negation = _NEGATION.search(source.text)
+    if negation is not None:
+        at, help = source.span_of(*negation.span()), "write `not`"
+    elif isinstance(error, SyntaxError) and error.lineno is not None and error.offset is not None:
         start = wrapped.offset(min(error.lineno, wrapped.line_count), max(error.offset, 1)) - len(_BEFORE)
         if 0 <= start < len(source.text):
             at = source.span_of(start, start + 1)
-    return Fault.at(codes.OUTPUT_SYNTAX, "this is not an expression", at)
+    return Fault.at(codes.OUTPUT_SYNTAX, "this is not an expression", at, help=help)
 
 
 def _is_deep(tree: ast.expr) -> bool:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
+from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.operator_library import OperatorLibrary
@@ -19,7 +20,8 @@ from opwright.run.generation import Generation, Outcome
 from opwright.run.incremental_generation import generate
 from opwright.run.provenance import origins
 from opwright.run.request import Request
-from opwright.source.diagnostic import Diagnostics
+from opwright.source.diagnostic import Diagnostic, Diagnostics
+from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import scalar
 
@@ -149,15 +151,34 @@ def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], pl
     sink.raise_if_errors()
 
 
-def entry_of_line(
-    files: Sequence[SourceFile], out: str, path: str, line: int, plugins: Iterable[str] = (), *, rocm: bool = False
-) -> str:
-    """Operator whose entry a line of the generated code of library files comes from, and the place of the entry.
+class CodeOrigin(NamedTuple):
+    """Where a place of generated code comes from: the operator and its place, and the place in a formula.
 
-    It is empty if the line comes from no entry, or from several. Files that differ from their generated code are
-    written. Raises FaultsFound or Fault.
+    `entry` is empty if the line comes from no entry, or from several. `findings` are about the files of the library,
+    when a build of them has failed.
     """
-    generation = Generation(_request(files, out, "auto", plugins, rocm=rocm))
+
+    entry: str
+    formula: Span | None
+    findings: tuple[Diagnostic, ...]
+
+
+def origin_of(
+    files: Sequence[SourceFile], out: str, place: tuple[str, int, int], plugins: Iterable[str] = (), *, rocm: bool
+) -> CodeOrigin:
+    """What a place of the generated code of library files, its path, line and column, comes from.
+
+    Files that differ from their generated code are written. Raises FaultsFound or Fault.
+    """
+    sink = Diagnostics()
+    generation = Generation(_request(files, out, "auto", plugins, rocm=rocm), sink)
+    path, line, column = place
+    entry = _entry_of_line(generation, path, line)
+    formula = formula_at(generation.job.libraries, SourceFile.read(path).text, line, column)
+    return CodeOrigin(entry, formula, tuple(failed_findings(sink)))
+
+
+def _entry_of_line(generation: Generation, path: str, line: int) -> str:
     origin = origins(generation, generation.write_after(None)).get(path)
     makers = {
         origin_lines[2:]
@@ -170,11 +191,13 @@ def entry_of_line(
     return f"`{operator}`, {os.path.relpath(file)}:{entry_line}"
 
 
-def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> GeneratedCode:
-    """Write the generated code of a library file below an empty folder, for the installed PyTorch.
+def write_code(
+    file: SourceFile, derivatives: SourceFile | None, out: str, sink: Diagnostics
+) -> tuple[GeneratedCode, Sequence[OperatorLibrary]]:
+    """Write the generated code of a library file below an empty folder, and give its libraries.
 
-    `derivatives` are those of its operators, if the head of the file names none. Raises FaultsFound or Fault with the
-    mistakes of the files.
+    It is for the installed PyTorch. `derivatives` are those of its operators, if the head of the file names none.
+    Raises FaultsFound or Fault with the mistakes of the files.
     """
     request = _request([file], out, "auto")
     if derivatives is not None:
@@ -185,4 +208,5 @@ def write_code(file: SourceFile, derivatives: SourceFile | None, out: str) -> Ge
             return derivatives if path == derivatives.path else SourceFile.read(path)
 
         request = request._replace(libraries=(file, head), read_file=read_file, allowed_paths=(derivatives.path,))
-    return _code(out, generate(request, out, jobs=1))
+    # The outcome of a run that reads its state has the stamps of what it read.
+    return _code(out, generate(request, out, jobs=1, sink=sink)), Generation(request).job.libraries

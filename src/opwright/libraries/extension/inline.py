@@ -9,19 +9,25 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Final, NamedTuple
 
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import tool_identity
-from opwright.libraries.extension.generated import GeneratedCode, check_kernels, write_code
+from opwright.libraries.extension.formula_errors import failed_findings, formula_at
+from opwright.libraries.extension.generated import GeneratedCode, write_code
+from opwright.libraries.extension.headers import named_headers
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, short_hash
+from opwright.libraries.extension.kernel_types import check_kernel_types
+from opwright.libraries.extension.live import load_library
 from opwright.libraries.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
-from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, import_torch
+from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, missing_header
+from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
+from opwright.source.span import Span
+from opwright.source.terminal import say_rendered
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line
 
@@ -29,21 +35,6 @@ YAML_NAME: Final = "<inline yaml>"
 CPP_NAME: Final = "<inline cpp>"
 CUDA_NAME: Final = "<inline cuda>"
 DERIVATIVES_NAME: Final = "<inline derivatives>"
-
-
-class _Loaded(NamedTuple):
-    """A library in this process: the folder of its build, and the modules that registered something for it."""
-
-    folder: str
-    modules: dict[str, ModuleType]
-
-
-#: The modules of a library that register something.
-_REGISTERING: Final = ("_fakes", "_overlap", "_autograd", "_autocast", "_kernels")
-
-
-#: The libraries that this process has loaded, by namespace.
-_LOADED: Final[dict[str, _Loaded]] = {}
 
 
 class BuildFailed(FaultsFound):
@@ -103,6 +94,10 @@ def inline(
     asks for the same finds it, unless a file changed that the texts name or include. Processes that build the same wait
     for one of them.
 
+    A call with another text for the same namespace replaces its operators, as a cell of a notebook does that runs
+    again: calls, gradients, fakes and compiled functions use the new ones. Warnings about the texts are printed when
+    they are built.
+
     Raises BuildFailed with the mistakes in the texts, and Fault if PyTorch or a compiler is missing.
 
     >>> acme = inline(  # doctest: +SKIP
@@ -123,7 +118,7 @@ def inline(
             if build is None:
                 with _reported_mistakes():
                     build = _build(texts, toolchain, top, key, verbose=verbose)
-    return _load(build.path, name)
+    return load_library(build.path, name)
 
 
 @contextlib.contextmanager
@@ -142,11 +137,12 @@ def _reported_mistakes() -> Iterator[None]:
 def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: bool) -> KeptResult:
     """Make the folder with the shared object and the Python modules, complete or not at all."""
     derivatives = None if texts.derivatives is None else SourceFile(DERIVATIVES_NAME, texts.derivatives)
+    sink = Diagnostics()
     with tempfile.TemporaryDirectory(prefix=".build-", dir=top) as work:
-        yaml = SourceFile(YAML_NAME, texts.yaml)
-        code = write_code(yaml, derivatives, work)
+        code, libraries = write_code(SourceFile(YAML_NAME, texts.yaml), derivatives, work, sink)
         namespace = _only_namespace(code.namespaces)
-        check_kernels([yaml], [*texts.kernels().values()])
+        check_kernel_types(libraries, [*texts.kernels().values()], sink)
+        sink.raise_if_errors()
         result = os.path.join(work, "result")
         os.mkdir(result)
         kernels = [_write_kernels(text, code, os.path.join(work, name)) for name, text in texts.kernels().items()]
@@ -154,10 +150,12 @@ def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: 
             objects = compile_objects([*code.sources, *kernels], code, toolchain, work, verbose=verbose)
             shared = os.path.join(result, f"{namespace}.so")
             paths = tuple([compiled.path for compiled in objects])
-            link = (*toolchain.compiler, *paths, "-o", shared, *toolchain.link)
+            link = (*toolchain.compiler, *paths, "-o", shared, *toolchain.link, *_hidden_symbols(work))
             run_steps([BuildStep(shared, paths, link)], work, verbose=verbose)
         except StepFailed as error:
-            raise BuildFailed(_diagnostics(str(error), [*texts.kernels().values()]), str(error)) from None
+            raise BuildFailed(_diagnostics(str(error), texts, code, libraries, sink), str(error)) from None
+        if len(sink):
+            say_rendered(render_report(sink.sorted(), color=False) + "\n")
         for module in code.modules:
             shutil.copy(module, result)
         assert code.stamps is not None, "the inputs of the installed PyTorch are on this machine"
@@ -179,29 +177,53 @@ def _write_kernels(text: SourceFile, code: GeneratedCode, path: str) -> str:
     """Write a source with a text of the user, whose lines the compiler counts as the user does. Gives its path."""
     headers = [header for header in code.headers if os.path.basename(header) in ("kernels.h", "ops.h")]
     with open(path, "w", encoding="utf-8") as stream:
-        stream.writelines([f"{include_line(os.path.relpath(header, code.include))}\n" for header in headers])
+        included = [os.path.relpath(header, code.include) for header in headers]
+        stream.writelines([f"{include_line(header)}\n" for header in (*included, *named_headers(text.text))])
         stream.write(f'#line 1 "{text.path}"\n{text.text}\n')
     return path
 
 
-#: An error of the C++ compiler in a text, or of CUDA's, which names no column.
-_COMPILER_ERROR: Final = re.compile(
-    rf"^({CPP_NAME}|{CUDA_NAME})(?::(\d+):(\d+)|\((\d+)\)): (?:fatal )?error: (.*)$", re.MULTILINE
-)
+def _hidden_symbols(work: str) -> tuple[str, ...]:
+    """Arguments of the linker with which a shared object shares no symbol with others of its process.
+
+    Variables of inline functions and templates are else one for all versions of a library: the first one's.
+    """
+    if sys.platform == "darwin":
+        return ()
+    path = os.path.join(work, "symbols")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write("{ global: opwright_register; local: *; };\n")
+    return (f"-Wl,--version-script={path}",)
+
+
+#: An error of the C++ compiler, or of CUDA's, which names no column.
+_COMPILER_ERROR: Final = re.compile(r"^(\S.*?)(?::(\d+):(\d+)|\((\d+)\)): (?:fatal )?error: (.*)$", re.MULTILINE)
 _UNDEFINED: Final = re.compile(r"undefined (?:reference to [`']|symbol: )([^'\n]+)")
 
 
-def _diagnostics(output: str, texts: Sequence[SourceFile]) -> list[Diagnostic]:
-    """Errors in the output of compiler and linker: those in the user's texts, and kernels that are missing."""
+def _diagnostics(
+    output: str, texts: _Texts, code: GeneratedCode, libraries: Sequence[OperatorLibrary], known: Diagnostics
+) -> list[Diagnostic]:
+    """What was found before the compiler ran, and errors in the output of compiler and linker.
+
+    These are errors in the user's texts, formulas included, and kernels that are missing.
+    """
     sink = Diagnostics()
-    by_name = {text.path: text for text in texts}
+    sink.extend(failed_findings(known))
+    by_name = {text.path: text for text in texts.kernels().values()}
     for name, line, column, line_alone, message in _COMPILER_ERROR.findall(output):
-        text = by_name[name]
-        *before, row = text.text.splitlines(keepends=True)[: int(line or line_alone)] or [""]
-        start = sum(map(len, before)) + (int(column) - 1 if column else len(row) - len(row.lstrip()))
-        word = re.compile(r"\w*" if column else r".*").match(text.text, start)
-        end = max(start + 1, word.end()) if word else start
-        sink.error(codes.COMPILER_ERROR, message, text.span(min(start, len(text.text)), min(end, len(text.text))))
+        if name in by_name:
+            span = _span_in(by_name[name], int(line or line_alone), int(column or 0))
+        elif name in code.sources and column:
+            generated = SourceFile.read(name).text
+            formula = formula_at(libraries, generated, int(line), int(column))
+            if formula is None or any(_overlaps(formula, diagnostic.span) for diagnostic in sink.sorted()):
+                continue
+            span = formula
+        else:
+            continue
+        header = missing_header(message)
+        sink.error(codes.COMPILER_ERROR, message, span, help=f"add `{include_line(header)}`" if header else "")
     for kernel in dict.fromkeys(_UNDEFINED.findall(output)):
         sink.error(
             codes.UNDEFINED,
@@ -213,38 +235,13 @@ def _diagnostics(output: str, texts: Sequence[SourceFile]) -> list[Diagnostic]:
     return list(sink.sorted())
 
 
-def _load(folder: str, name: str | None) -> ModuleType:
-    """Load a built library once, and make the module of its functions. Raises Fault for a second version (E1206)."""
-    torch = import_torch()
-    shared = next(entry for entry in sorted(os.listdir(folder)) if entry.endswith(".so"))
-    namespace = shared.removesuffix(".so")
-    loaded = _LOADED.get(namespace)
-    if loaded is not None and loaded.folder != folder:
-        raise Fault.at(
-            codes.LOADED_TWICE,
-            f"another version of the library `{namespace}` is loaded in this process",
-            help="restart the process, or change the namespace",
-        )
-    name = name or namespace
-    if loaded is None:
-        torch.ops.load_library(os.path.join(folder, shared))
-        # What Python registers can be registered once in a process, whatever names its modules get.
-        paths = {module: os.path.join(folder, f"{module}.py") for module in _REGISTERING}
-        modules = {module: _module(path, f"{name}.{module}") for module, path in paths.items() if os.path.exists(path)}
-        loaded = _Loaded(folder, modules)
-        _LOADED[namespace] = loaded
-    for registering, loaded_module in loaded.modules.items():
-        sys.modules.setdefault(f"{name}.{registering}", loaded_module)
-    return _module(os.path.join(folder, "_ops.py"), name, folder)
+def _span_in(text: SourceFile, line: int, column: int) -> Span:
+    """The word at a place of a text, or what a line has if there is no column."""
+    *before, row = text.text.splitlines(keepends=True)[:line] or [""]
+    start = sum(map(len, before)) + (column - 1 if column else len(row) - len(row.lstrip()))
+    word = re.compile(r"\w*" if column else r".*").match(text.text, start)
+    return text.span(start, max(start + 1, word.end()) if word else start)
 
 
-def _module(path: str, name: str, *folders: str) -> ModuleType:
-    """The Python module of a generated file, under a name; with folders, it is a package whose modules are there."""
-    spec = spec_from_file_location(name, path, submodule_search_locations=list(folders) or None)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    # `torch.compile` imports the modules of the functions that it traces. An installed package keeps its name.
-    sys.modules.setdefault(name, module)
-    spec.loader.exec_module(module)
-    return module
+def _overlaps(formula: Span, other: Span | None) -> bool:
+    return other is not None and formula.file is other.file and formula.start < other.end and other.start < formula.end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept,
 from opwright.libraries.extension.toolchain import Toolchain
 from opwright.source.terminal import say, tell
 from opwright.syntax.build_files import ninja_path, ninja_value
+from opwright.syntax.cpp import include_line
 
 
 class BuildStep(NamedTuple):
@@ -107,12 +109,16 @@ def _run(folder: str, step: BuildStep) -> str | None:
     return done.stdout + done.stderr
 
 
-#: PyTorch's headers that every source of a library reads. They take most of the compiler's time, so they are compiled
-#: once for each toolchain.
 _PREFIX_NAME: Final = "prefix.h"
 #: What follows the name of an object in that of the file with what it depends on.
 _NOTES: Final = ".d"
-_PREFIX: Final = "#include <torch/library.h>\n#include <ATen/TensorOperators.h>\n"
+#: PyTorch's headers that every source of a library reads, natively and with the stable interface, and what makes its
+#: registrations reloadable. They take most of the compiler's time, so they are compiled once for each toolchain.
+_STABLE_HEADER: Final = "torch/csrc/stable/library.h"
+_NATIVE_HEADERS: Final = ("torch/library.h", "ATen/TensorOperators.h")
+#: The macro that says which release's stable interface a library uses, as its headers define it.
+_TARGET: Final = re.compile(r"^# *define TORCH_TARGET_VERSION .*\n", re.MULTILINE)
+_RELOADABLE: Final = "opwright/reloadable.h"
 
 
 def compile_objects(
@@ -124,8 +130,11 @@ def compile_objects(
     it read, so an edit of the kernels compiles nothing else. `work` is a folder for temporary files. Raises StepFailed
     with the compiler's output.
     """
-    prefix = _compiled_prefix(toolchain, verbose=verbose)
+    texts = {source: _read(source) for source in sources}
     headers = [_read(header) for header in code.headers]
+    target = next(filter(None, map(_TARGET.search, headers)), None)
+    included = _NATIVE_HEADERS if target is None else (_STABLE_HEADER,)
+    prefix = _compiled_prefix(toolchain, "" if target is None else target[0], included, verbose=verbose)
     folder = code_cache("objects")
     objects: dict[str, KeptResult | None] = {}
     steps: list[BuildStep] = []
@@ -133,7 +142,7 @@ def compile_objects(
     for source in sources:
         # What one compiler precompiled is nothing for another.
         command = toolchain.nvcc if source.endswith(".cu") else words
-        key = f"{short_hash(toolchain.identity, *command, *headers, _read(source))}.o"
+        key = f"{short_hash(toolchain.identity, *command, *headers, texts[source])}.o"
         objects[key] = find_kept(folder, key)
         if objects[key] is None:
             steps.append(_compilation((*command, f"-I{code.include}"), source, os.path.join(work, key)))
@@ -162,9 +171,10 @@ def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
     return stamps
 
 
-def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
-    """Folder with the header that includes PyTorch's; its precompiled form is beside it."""
-    key = short_hash(toolchain.identity, *toolchain.compile, _PREFIX)
+def _compiled_prefix(toolchain: Toolchain, head: str, headers: Sequence[str], *, verbose: bool) -> KeptResult:
+    """Folder with a header that includes PyTorch's, after some lines; its precompiled form is beside it."""
+    text = head + "".join([f"{include_line(header)}\n" for header in (*headers, _RELOADABLE)])
+    key = short_hash(toolchain.identity, *toolchain.compile, text)
     folder = code_cache("headers")
     with FolderLock(os.path.join(folder, "locks", key)):
         prefix = find_kept(folder, key)
@@ -175,7 +185,7 @@ def _compiled_prefix(toolchain: Toolchain, *, verbose: bool) -> KeptResult:
             os.mkdir(result)
             header = os.path.join(result, _PREFIX_NAME)
             with open(header, "w", encoding="utf-8") as stream:
-                stream.write(_PREFIX)
+                stream.write(text)
             command = (*toolchain.compiler, *toolchain.compile, "-x", "c++-header")
             step = _compilation(command, header, f"{header}.gch")
             started = time.time_ns()

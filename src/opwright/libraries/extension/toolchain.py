@@ -16,6 +16,7 @@ from threading import Thread
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from opwright.libraries.extension.headers import header_of
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.syntax.cpp import include_line
@@ -35,8 +36,12 @@ _OPENMP: Final = re.compile(r"undefined (?:reference|symbol).*\b(?:GOMP_|omp_|__
 _UNDEFINED: Final = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?((?:\w+::)*\w+)::(\w+)\(")
 #: What GCC, Clang or MSVC say of a name of PyTorch whose header is not included.
 _UNKNOWN_NAME: Final = re.compile(
-    r"['‘](\w+)['’] is not a member of ['‘](?:at|c10)['’]|no member named '(\w+)' in namespace '(?:at|c10)'"
-    r"|'(\w+)': is not a member of '(?:at|c10)'"
+    r"['‘](\w+)['’] is not a member of ['‘](?:at|c10)(?:::cuda)?['’]"
+    r"|no (?:member|type) named '(\w+)' in namespace '(?:at|c10)(?:::cuda)?'"
+    r"|'(\w+)': is not a member of '(?:at|c10)(?:::cuda)?'"
+    # A macro of PyTorch that is not defined; GCC, Clang and MSVC.
+    r"|['‘]((?:AT|C10|TORCH|STD|THO)_\w+)['’] was not declared|use of undeclared identifier '((?:AT|C10|THO)_\w+)'"
+    r"|'((?:AT|C10|THO)_\w+)': identifier not found"
 )
 #: What they say of an operator such as `+` between tensors, or a tensor and a number, whose header is not included.
 _UNKNOWN_OPERATOR: Final = re.compile(
@@ -73,10 +78,7 @@ def first_error(text: str) -> str | None:
     if match is None:
         return None
     undefined = _UNDEFINED.search(match[0])
-    unknown = _UNKNOWN_NAME.search(match[0])
-    header = "" if unknown is None else _header_of(unknown[unknown.lastindex or 0])
-    if _UNKNOWN_OPERATOR.search(match[0]):
-        header = "ATen/TensorOperators.h"
+    header = missing_header(match[0])
     advice = f"\n\nAdd `{include_line(header)}`." if header else ""
     if _OPENMP.search(match[0]):
         advice = _OPENMP_HELP
@@ -85,14 +87,12 @@ def first_error(text: str) -> str | None:
     return match[0] + advice
 
 
-def _header_of(name: str) -> str:
-    """The header of PyTorch that is named after a function or class of `at` or `c10`; empty if there is none."""
-    package = find_spec("torch")
-    folders = [] if package is None else package.submodule_search_locations or []
-    for header in (f"ATen/ops/{name}.h", f"ATen/{name}.h", f"c10/util/{name}.h", f"c10/core/{name}.h"):
-        if any(os.path.isfile(os.path.join(folder, "include", header)) for folder in folders):
-            return header
-    return ""
+def missing_header(error: str) -> str:
+    """Header whose declarations an error of the compiler misses; empty if none is known."""
+    if _UNKNOWN_OPERATOR.search(error):
+        return "ATen/TensorOperators.h"
+    unknown = _UNKNOWN_NAME.search(error)
+    return "" if unknown is None else header_of(unknown[unknown.lastindex or 0])
 
 
 def needs_cpp_library(path: str) -> bool:

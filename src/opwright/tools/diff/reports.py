@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.field import FLAG, TEXT, Field, choice, dialect_schema, list_of_schema, mapping_schema
+from opwright.source.terminal import counted
 from opwright.tools.diff.backend import BackendTask, TaskKind
 from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange
 from opwright.tools.dump.data import JsonValue
@@ -115,9 +116,9 @@ def render_text(
 def _counts(changes: Iterable[OperatorChange]) -> str:
     kinds = [change.kind for change in changes]
     schemas = sum(change.schema_changed for change in changes)
-    counted = [f"{kinds.count(kind)} {kind.value}" for kind in (ChangeKind.removed, ChangeKind.added)]
+    numbers = [f"{kinds.count(kind)} {kind.value}" for kind in (ChangeKind.removed, ChangeKind.added)]
     others = kinds.count(ChangeKind.changed) - schemas
-    return f"{', '.join(counted)}, {schemas} schemas changed, {others} other differences"
+    return f"{', '.join(numbers)}, {counted(schemas, 'schema')} changed, {counted(others, 'other difference')}"
 
 
 def _audience_lines(changes: Sequence[OperatorChange], not_compared: Sequence[Audience]) -> Iterator[str]:
@@ -213,14 +214,14 @@ def render_markdown(
         lines += ["| operator | what | breaks |", "| --- | --- | --- |", *map(_row, breaking), ""]
     changed = [change for change in changes if change.schema_changed]
     if changed:
-        lines += [*folded_lines(f"{len(changed)} changed schemas", _schema_lines(changed)), ""]
+        lines += [*folded_lines(counted(len(changed), "changed schema"), _schema_lines(changed)), ""]
     added = [f"- `{change.name}`" for change in changes if change.kind is ChangeKind.added]
     if added:
-        lines += [*folded_lines(f"{len(added)} added operators", iter(added)), ""]
+        lines += [*folded_lines(counted(len(added), "added operator"), iter(added)), ""]
     if every:
         others = [change for change in changes if not change.breaks and change.kind is ChangeKind.changed]
         rows = [f"- `{change.name}`: {'; '.join(shown_reasons(change, every=True))}" for change in others]
-        lines += [*folded_lines(f"{len(rows)} other differences", iter(rows)), ""]
+        lines += [*folded_lines(counted(len(rows), "other difference"), iter(rows)), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from opwright.model.dispatch_key import META
 from opwright.model.runtime_keys import KeyKind, runtime_keys
 from opwright.source.records import NamedTuple
+from opwright.source.terminal import counted
 from opwright.tools.explain.records import (
     DerivativeRecord,
     DispatchRecord,
@@ -232,7 +233,7 @@ def render(explanation: Explanation, painter: Painter) -> str:
 
 def render_overloads(name: str, explanations: Sequence[Explanation], painter: Painter) -> str:
     """Overloads of an operator, when it is not said which of them is meant."""
-    lines = [painter.title(f"{name} has {len(explanations)} overloads:")]
+    lines = [painter.title(f"{name} has {counted(len(explanations), 'overload')}:")]
     for explanation in explanations:
         lines.append("")
         lines += painter.wrap(_INDENT, explanation.schema, indent=6)

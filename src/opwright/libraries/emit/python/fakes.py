@@ -44,12 +44,14 @@ import torch as _torch
 import torch._prims_common as _common
 from torch._prims_common.wrappers import _maybe_resize_out
 
+_library = _torch.library.Library("{namespace}", "FRAGMENT")
+
 '''
 
 
 def _fakes(function: NativeFunction) -> tuple[str]:
     """Registration of one function's fake."""
-    head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}")'
+    head = f'@_torch.library.register_fake("{function.namespace}::{function.name.text}", lib=_library)'
     return (f"{head}\n{fake_function(function, f'_fake_{function.name.unambiguous}')}",)
 
 
