@@ -202,14 +202,14 @@ _UNDEFINED: Final = re.compile(r"undefined (?:reference to [`']|symbol: )([^'\n]
 
 
 def _diagnostics(
-    output: str, texts: _Texts, code: GeneratedCode, libraries: Sequence[OperatorLibrary], known: Diagnostics
+    output: str, texts: _Texts, code: GeneratedCode, libraries: Sequence[OperatorLibrary], findings: Diagnostics
 ) -> list[Diagnostic]:
     """What was found before the compiler ran, and errors in the output of compiler and linker.
 
     These are errors in the user's texts, formulas included, and kernels that are missing.
     """
     sink = Diagnostics()
-    sink.extend(failed_findings(known))
+    sink.extend(failed_findings(findings))
     by_name = {text.path: text for text in texts.kernels().values()}
     for name, line, column, line_alone, message in _COMPILER_ERROR.findall(output):
         if name in by_name:
