@@ -66,7 +66,7 @@ def drop_in_run_of(
     families: Iterable[str],
     **kind: object,
 ) -> RunIdentity:
-    """The same of a drop-in program, whose output folders get only what PyTorch's program would write.
+    """Identity of a drop-in program's run, whose output folders get only what PyTorch's program would write.
 
     Its state is in the user's cache.
     """

@@ -148,7 +148,7 @@ def translate_with(
     given: tuple[AvailableValue, ...],
     wanted: tuple[Binding | WantedBinding, ...],
 ) -> tuple[str, ...]:
-    """The same with further conversions, which are preferred to those of PyTorch.
+    """Translates with further conversions, which are preferred to those of PyTorch.
 
     >>> shape = c_types.base("acme::Shape")
     >>> sizes = Expression("size", "size", c_types.SYMINT_ARRAY_REF)

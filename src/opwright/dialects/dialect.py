@@ -220,6 +220,6 @@ class Dialect(Generic[Model]):
         return hasattr(module, "json_schema")
 
     def load_inputs(self, context: LoadContext) -> Model | None:
-        """The same for the dialect's files among the inputs of the release; None where it has none."""
+        """Loads the dialect's files among the inputs of the release; None if there are none."""
         files = self.files(context.inputs)
         return self.load(files, context) if files or self.members else None

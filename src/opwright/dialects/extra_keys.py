@@ -334,7 +334,7 @@ class ExtraKey(Copyable):
         """The name of the plug-in; the run fills it in."""
 
     def of_plugin(self, name: str) -> ExtraKey:
-        """The same key with the name of its plug-in."""
+        """A copy with the name of its plug-in."""
         return self.replace(type=self.key_type, plugin=name)
 
     @property

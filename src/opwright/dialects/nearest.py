@@ -36,7 +36,7 @@ class Difference(NamedTuple):
 
     @property
     def reversed(self) -> Difference:
-        """The same difference, seen from the other overload."""
+        """The difference as seen from the other overload."""
         return Difference(self.other, self.function, self.other_argument, self.argument, self.edits)
 
     @property

@@ -283,7 +283,7 @@ class Job(FragmentContext):
 
 
 def per_job(make: Callable[Concatenate[Job, Key], Fact]) -> Callable[Concatenate[Job, Key], Fact]:
-    """The same function, whose results the job caches: for indexes that several emitters select from.
+    """A decorator: the job caches results of the function. For indexes that several emitters select from.
 
     What it takes besides the job is a part of the cache's key.
     """

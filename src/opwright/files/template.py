@@ -94,7 +94,7 @@ class Template:
         return self.with_docstring_lines(self.filled(slots))
 
     def filled(self, slots: Slots) -> str:
-        """The same without the blank lines after docstrings."""
+        """The filled text without the blank lines after docstrings."""
         texts = [self.opening]
         add = texts.append
         try:
@@ -112,7 +112,7 @@ class Template:
 
     @staticmethod
     def with_docstring_lines(text: str) -> str:
-        """The same text with a blank line after each docstring that ends right before a class or function."""
+        """The text with a blank line after each docstring that ends right before a class or function."""
         return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if '"""\n' in text else text
 
     @staticmethod
@@ -139,7 +139,7 @@ class Template:
 
 
 class UnevenTemplate(Template):
-    """The same as PyTorch fills it before 2.8: lines keep their trailing whitespace, and blank ones are indented.
+    """A template that PyTorch before 2.8 fills: lines keep their trailing whitespace, and blank ones are indented.
 
     >>> UnevenTemplate(SourceFile("f.h", "{\\n  ${body}\\n}\\n")).render({"body": ["int f();  \\n\\nint g();\\n\\n"]})
     '{\\n  int f();  \\n  \\n  int g();\\n}\\n'
@@ -156,7 +156,7 @@ class UnevenTemplate(Template):
 
     @staticmethod
     def with_docstring_lines(text: str) -> str:
-        """The same text."""
+        """The text as it is."""
         return text
 
     @staticmethod
@@ -188,7 +188,7 @@ class WholeText:
 
     @staticmethod
     def with_docstring_lines(text: str) -> str:
-        """The same text: without a template nothing is added to it."""
+        """The text as it is: without a template nothing is added to it."""
         return text
 
     @staticmethod
@@ -212,7 +212,7 @@ def _template_part(slot: re.Match[str], indent: str | None, rest: str) -> Templa
 
 
 def _without_lead(opening: str, parts: Sequence[TemplatePart]) -> tuple[str, tuple[TemplatePart, ...]]:
-    """The same parts without the blanks before indented slots, which are the slots' own to write."""
+    """Parts without the blanks before indented slots, which are the slots' own to write."""
     leads = [len(part.indent or "") for part in parts] + [0]
     opening = opening[: len(opening) - leads[0]]
     return opening, tuple(
@@ -253,7 +253,7 @@ def indent_lines(value: str | Sequence[str], indent: str) -> str:
 
 
 def lines_of(value: str | Sequence[str], indent: str) -> str | None:
-    """The same lines, but with the blank ones at the end, for more may follow; None where there is no line at all.
+    """Indented lines with the blank ones at the end, for more may follow; None if there is no line at all.
 
     >>> lines_of(["int f();\\n\\n", "int g();\\n\\n"], "  ")
     '  int f();\\n\\n  int g();\\n'
@@ -300,7 +300,7 @@ def has_uneven_lines(text: str) -> bool:
 
 
 def _indented_by_line(items: Sequence[str], indent: str) -> str:
-    """The same for texts of any kind, slower: lines end wherever `str.splitlines` ends them, in the indentation too."""
+    """Indents texts of any kind, slower: lines end wherever `str.splitlines` ends them, in the indentation too."""
     lines = [line.rstrip() for item in items for line in item.splitlines()]
     text = "\n".join([indent + line if line else line for line in lines])
     return "\n".join([line.rstrip() for line in text.splitlines()]).rstrip()
@@ -310,10 +310,10 @@ LAUNCHER = "torchgen/gen.py"
 """The program that `generated_comment` names: the reference's own, so that the outputs are the same bytes."""
 
 STUBS_LAUNCHER = "tools/pyi/gen_pyi.py"
-"""The same for the stub files of torch."""
+"""The comment of the stub files of torch."""
 
 PLUGIN_LAUNCHER = "opwright"
-"""The same for the files of plug-ins with templates of their own."""
+"""The comment of files of plug-ins with templates of their own."""
 
 
 def template_kind(rules: Rules) -> Callable[[SourceFile], Template]:
@@ -401,7 +401,7 @@ class UnitTemplate:
         return "\n".join(filter(None, text.split("\n")))
 
     def _plain_text(self, slots: Slots) -> str | None:
-        """The same text, but for empty lines, at a third of the time; None where it takes more than joining texts."""
+        """The filled text but for empty lines, at a third of the time; None if it takes more than joining texts."""
         parts = [self._template.opening]
         for name, indent, _, _, rest in self._template.parts:
             value = slots.get(name)

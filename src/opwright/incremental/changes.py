@@ -73,7 +73,7 @@ class ComparedFile(NamedTuple):
         return ChosenItems(self.before, chosen, changed=())
 
     def entries_now(self, operations: Collection[str]) -> ChosenItems:
-        """The same entries as they are."""
+        """Entries that are about some operations, or about what cannot be told, as they are."""
         pairs = zip(self.items_before, self.items, strict=True)
         changed = [item for before, item in pairs if before[1] != item[1]]
         return ChosenItems(self.now, [item for item in self.items if self.is_about(item[1], operations)], changed)

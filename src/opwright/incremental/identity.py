@@ -216,7 +216,7 @@ class InputStamps:
         self.files[path] = _stamp(path)
 
     def including(self, paths: Iterable[str]) -> InputStamps:
-        """The same stamps with those of more files."""
+        """A copy with the stamps of more files."""
         stamps = InputStamps(self.files, self.folders)
         stamps._statuses = dict(self._statuses)
         for path in paths:

@@ -180,7 +180,7 @@ def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
 
 
 def patch(contents: FileContents, spans: FileSpans, old: bytes) -> tuple[bytes, FileSpans] | None:
-    """The same as `assemble`, with the chunks of unchanged units taken from the old file.
+    """Assembles a file with the chunks of unchanged units from the old one.
 
     If the contents have no file slots, what is between the chunks of units is taken from the old file too. None if that
     cannot be done: the old file's spans do not fit the template, or without file slots all that units put into a slot
@@ -253,7 +253,7 @@ def _common_ends(old: bytes, new: bytes) -> tuple[int, int]:
 
 
 def _runs(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Run]:
-    """The same for some units of each file."""
+    """Runs of equal units, from some units of each file."""
     numbers = {fingerprint: number for number, fingerprint in enumerate(old)}
     first = old_first = count = 0
     for number, fingerprint in enumerate(new):

@@ -227,7 +227,7 @@ class DifferentiabilityInfo(Copyable):
         return "grad" in self.words
 
     def for_function(self, name: str, function: NativeFunction, node_name: str | None) -> DifferentiabilityInfo:
-        """The same derivatives, for another function."""
+        """A copy for another function."""
         return self.replace(name=name, function=function, node_name=node_name)
 
 

@@ -80,7 +80,7 @@ class LazyBackend(Frozen):
     shape_header: SourceFile | None = None
 
     def with_shape_header(self, file: SourceFile) -> LazyBackend:
-        """The same backend, whose shape functions are those that the file declares."""
+        """A copy whose shape functions are those that the file declares."""
         return self.replace(shape_header=file)
 
     def __repr__(self) -> str:

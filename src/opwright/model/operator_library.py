@@ -186,7 +186,7 @@ class OperatorLibrary(Frozen):
         return self.abi == "stable"
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
-        """The same library with these derivatives."""
+        """A copy with these derivatives."""
         return self.replace(derivatives=derivatives)
 
     def __repr__(self) -> str:

@@ -76,7 +76,7 @@ def _check_has_generator(inputs: Inputs) -> None:
 
 
 def with_value(rules: Rules, name: str, value: int) -> Rules:
-    """The same rules with another value of the behaviour of that name.
+    """A copy with another value of the behaviour of that name.
 
     >>> from opwright.release.version import parse_version
     >>> with_value(Rules(parse_version("2.15")), "native_aot_stubs", False).native_aot_stubs
@@ -87,7 +87,7 @@ def with_value(rules: Rules, name: str, value: int) -> Rules:
 
 
 def with_lists(rules: Rules, inputs: Inputs) -> Rules:
-    """The same rules with the lists of operators of the generator in a tree."""
+    """A copy with the lists of operators of the generator in a tree."""
     facts = rules.tree or TreeFacts({}, {})
     return Rules(rules.version, facts._replace(lists=generator_lists(inputs)))
 

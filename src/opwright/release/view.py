@@ -59,7 +59,7 @@ class Inputs:
         self.root = root
 
     def with_store(self, store: Store) -> Inputs:
-        """The same release's inputs, as another store reads them."""
+        """The release's inputs, as another store reads them."""
         stated = (self.origin, self.version_text, self.root)
         return Inputs(store, *stated)
 
@@ -137,7 +137,7 @@ class Inputs:
         return names
 
     def with_native_aot(self, folder: str | None, sink: Diagnostics | None = None) -> Inputs:
-        """The same inputs with the ahead-of-time compiled kernels that a folder declares; none for an empty name.
+        """A copy with the ahead-of-time compiled kernels that a folder declares; none for an empty name.
 
         None keeps those of the release. The sink gets a warning if the folder does not exist (W0503).
         """

@@ -103,7 +103,7 @@ def expect_schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
 
 
 def read_unchecked_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> FunctionSchema:
-    """The same of a text whose schema is known to keep the rules between its parts."""
+    """Parses a schema without checking the rules between its parts."""
     return FunctionSchema(*_read_parts(text, start, grammar))
 
 
@@ -350,7 +350,7 @@ def _read_arguments(text: str, start: int, grammar: Grammar, faults: list[Schema
 def _read_dispatcher_arguments(
     text: str, start: int, grammar: Grammar, faults: list[SchemaFault]
 ) -> tuple[Arguments, int]:
-    """The same of a text that PyTorch's dispatcher parses.
+    """Parses the arguments of a schema that PyTorch's dispatcher parses.
 
     Several `*` mean the same as one. Arguments that are passed by name are out arguments if they and all after them are
     written.

@@ -235,7 +235,7 @@ def _read_strict_type(
 
 
 def _read_dispatcher_type(text: str, start: int, grammar: Grammar, depth: int) -> tuple[Type, Annotation | None, int]:
-    """The same of a text that PyTorch's dispatcher parses; `depth` counts the types around this one.
+    """Parses a type that PyTorch's dispatcher parses, with its annotation; `depth` counts the types around this one.
 
     A list may have an annotation of its own, which stands for that of its items if they have none. Annotations of
     values that are no tensors say nothing.

@@ -47,7 +47,7 @@ else:
         return dict(zip(self._fields, self, strict=True))
 
     def _replace(self: _Values, /, **fields: object) -> _Values:
-        """The same named tuple with other values for some fields."""
+        """A copy with other values for some fields."""
         values = [*map(fields.pop, self._fields, self)]
         if fields:
             raise ValueError(f"Got unexpected field names: {list(fields)}")
@@ -188,7 +188,7 @@ class Copyable:
     __slots__ = ()
 
     def replace(self, **changes: object) -> Self:
-        """The same object with other values for some fields, made by its constructor."""
+        """A copy with other values for some fields, made by the constructor."""
         fields = _fields(type(self))  # type: ignore[arg-type]
         same = {name: getattr(self, field) for name, field in fields if name not in changes}
         return type(self)(**same, **changes)

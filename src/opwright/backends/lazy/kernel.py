@@ -193,7 +193,7 @@ def node_lookup(parts: KernelParts) -> Sequence[str]:
 
 
 def node_lookup_with(parts: KernelParts, shape_lines: Iterable[str]) -> Sequence[str]:
-    """The same with these statements that compute the shapes."""
+    """Finds the node of before, or makes one with shapes that these statements compute."""
     node = parts.node
     inputs = constructor_arguments(node)
     with_shapes = ", ".join([inputs, "std::move(shapes)"] if inputs else ["std::move(shapes)"])
@@ -257,7 +257,7 @@ def tensor_creation(first: str, names: LazyNames) -> str:
 
 
 def result_with(parts: KernelParts, first: str, create: str) -> Sequence[str]:
-    """The same with the first tensor, and with the function that makes tensors."""
+    """Statements that return results, with the first tensor and the function that makes tensors."""
     schema, names = parts.kernel.function.schema, parts.names
     count = len(schema.returns)
     if schema.kind in (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch):

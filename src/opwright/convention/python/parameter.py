@@ -144,7 +144,7 @@ class Parameter:
         return f"_r.{self.reader}({index}{self._ending})"
 
     def read_concrete(self, index: int) -> str:
-        """The same with plain integers instead of symbolic ones."""
+        """The C++ expression of the parsed value, with plain integers instead of symbolic ones."""
         return with_plain_integers(self.read(index))
 
 

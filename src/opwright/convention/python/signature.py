@@ -81,12 +81,12 @@ class PythonSignature(Copyable):
 
     @property
     def concrete_text(self) -> str:
-        """The same with plain integers instead of symbolic ones in lists."""
+        """The text with plain integers instead of symbolic ones in lists."""
         return with_plain_integers(self.text)
 
     @property
     def text_without_out(self) -> str:
-        """The same without `out`."""
+        """The text without `out`."""
         return self._text(self.without_out)
 
     @property
@@ -106,7 +106,7 @@ class PythonSignature(Copyable):
         return f"{self.name}({', '.join(texts)}){'' if self.passed is None else '|deprecated'}"
 
     def with_options(self, options: tuple[Parameter, ...]) -> PythonSignature:
-        """The same signature with other tensor options."""
+        """A copy with other tensor options."""
         if options is self.options:
             return self
         return self.replace(options=options)

@@ -50,7 +50,7 @@ def text_scalar(text: str) -> str:
 
 
 name_scalar = cache(text_scalar)
-"""The same with a cache, for texts that occur often."""
+"""`text_scalar` with a cache, for texts that occur often."""
 
 
 def scalar(value: str | bool | int | float | None) -> str:

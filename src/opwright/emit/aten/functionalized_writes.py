@@ -139,7 +139,7 @@ def returned_values(returned: Sequence[str | None], fresh: Sequence[str]) -> lis
 
 
 def _with_dtype_of_out(arguments: Sequence[str], wanted: Sequence[Binding], out: str) -> list[str]:
-    """The same arguments, with the dtype of the out tensor if the caller gives none."""
+    """Arguments with the dtype of the out tensor if the caller gives none."""
     return [
         f"{text}.has_value() ? {text} : std::optional<at::ScalarType>({out}_.scalar_type())"
         if binding.name == "dtype"

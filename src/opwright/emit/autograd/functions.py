@@ -178,7 +178,7 @@ static variable_list {op}_apply_functional(
 
 
 def _function_of_packed(node: GraphNode) -> str:
-    """The same function, given the values packed."""
+    """The function of a node that is given its saved values packed."""
     op, count = node.name, len(node.inputs)
     types = [(type.removesuffix("&"), name) for type, name in node.parameters]
     unpacked = _block([f"auto {name} = packed_args.unpack<{type}>();" for type, name in types], "  ")

@@ -127,7 +127,7 @@ class _Access(NamedTuple):
 
 
 def _item(binding: Binding, vector: str) -> _Access:
-    """The same for one field, which may be a list, or absent."""
+    """Reads and sets one field, which may be a list, or absent."""
     name, argument = binding.name, binding.argument
     assert isinstance(argument, Argument), "a view's parameters are arguments of its schema"
     if argument.type.list_like is not None:

@@ -72,7 +72,7 @@ def flag_statements(wrapper: Wrapper) -> list[str]:
 
 
 def _flags_of_items(wrapper: Wrapper, derivative: ForwardDerivative) -> list[str]:
-    """The same for functions over lists, with a flag for each item."""
+    """Statements that set a flag for each item of a list."""
     used = [inp for inp in wrapper.inputs if inp.name in derivative.tangents]
     lines = [
         "TORCH_CHECK(\n"

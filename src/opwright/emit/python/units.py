@@ -35,7 +35,7 @@ class PythonBinding:
 
     @cached_property
     def unsorted_pairs(self) -> list[Pair]:
-        """The same in the order of the overloads, which is what a run needs to check a binding.
+        """The pairs in the order of the overloads, which is what a run needs to check a binding.
 
         Raises Repeated or OutAlone, but not for a binding that `bindings` gives.
         """

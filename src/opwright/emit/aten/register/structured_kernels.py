@@ -163,7 +163,7 @@ def print_class(output: OutputClass) -> str:
 
 
 def class_with(output: OutputClass, constructor: str, setters: str) -> str:
-    """The same with this constructor, and with these methods that `meta` calls."""
+    """The class's definition with this constructor, and with these methods that `meta` calls."""
     result = "outputs_[output_idx]"
     if output.kind is not SchemaKind.functional:
         result = f"proxy_outputs_[output_idx].has_value() ? *proxy_outputs_[output_idx] : {result}.get()"
