@@ -126,9 +126,9 @@ def _initializer(positional: list[str], keyword: list[str], defaults: dict[str, 
         co_kwonlyargcount=len(keyword),
     )
     values = tuple([defaults.pop(name) for name in positional if name in defaults])
-    made = FunctionType(code, setter.__globals__, "__init__", values)
-    made.__kwdefaults__ = defaults
-    return made
+    constructor = FunctionType(code, setter.__globals__, "__init__", values)
+    constructor.__kwdefaults__ = defaults
+    return constructor
 
 
 @dataclass_transform(frozen_default=True)
@@ -149,9 +149,11 @@ def frozen_fields(cls: _Class) -> _Class:
     names = [*annotations]
     first = names.index("_") if annotations.pop("_", "") else len(names)
     body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    made = _initializer(names[:first], names[first + 1 :], {name: body.pop(name) for name in names if name in body})
-    made.__annotations__ = {**annotations, "return": "None"}
-    body["__init__"] = made
+    constructor = _initializer(
+        names[:first], names[first + 1 :], {name: body.pop(name) for name in names if name in body}
+    )
+    constructor.__annotations__ = {**annotations, "return": "None"}
+    body["__init__"] = constructor
     slotted: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": tuple(annotations)})  # type: ignore[misc]
     return slotted
 
