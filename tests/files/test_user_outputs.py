@@ -130,6 +130,9 @@ LINKED = (
     ["diff", "acme.yaml", "acme.yaml", "--out", "linked.yaml"],
     ["coverage", "--backend", "npu.yaml", "--out", "link/o.yaml"],
     ["generate", "--library", "acme.yaml", "--out", "g", "--describe", "json", "--describe-to", "link/o.yaml"],
+    ["generate", "--library", "acme.yaml", "--out", "g", "--depfile", "link/o.d"],
+    ["generate", "--library", "acme.yaml", "--out", "g", "--stamp", "link/inner/o.stamp"],
+    ["generate", "--library", "acme.yaml", "--out", "g", "--provenance", "link/o.json"],
 )
 
 
@@ -154,6 +157,22 @@ def test_no_command_writes_through_a_linked_folder(folder: Path, tmp_path: Path,
     assert os.listdir(victim / "inner") == []
     assert (victim / "kernel.cpp").read_text() == KERNEL + SOURCE
     assert (victim / "o.yaml").read_text() == "important"
+
+
+def test_a_linked_build_folder_takes_all_files_of_a_run(folder: Path, tmp_path: Path) -> None:
+    """A link on the way to `--out` serves what is written beside; a later stamp behind another link is refused too."""
+    elsewhere, victim = tmp_path / "elsewhere", tmp_path / "victim"
+    elsewhere.mkdir()
+    victim.mkdir()
+    Path("build").symlink_to(elsewhere)
+    Path("link").symlink_to(victim)
+    Path("acme.yaml").write_text("namespace: acme\noperators:\n- func: f(Tensor a) -> Tensor\n")
+    command = ["generate", "--library", "acme.yaml", "--out", "build/g"]
+    assert main([*command, "--depfile", "build/g.d", "--stamp", "build/g.stamp", "--provenance", "build/g.json"]) == 0
+    assert sorted(os.listdir(elsewhere)) == ["g", "g.d", "g.json", "g.stamp"]
+    # Nothing else is left to do.
+    assert main([*command, "--stamp", "link/g.stamp"]) == 1
+    assert os.listdir(victim) == []
 
 
 def test_a_killed_run_is_taken_back(folder: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from opwright.files.depfile import make_rule
+from opwright.files.links import check_links
 from opwright.files.plain_files import real_folder, real_path
 from opwright.files.writer import Writer, touch_file
 from opwright.incremental.identity import dependencies, input_files
@@ -21,10 +22,23 @@ if TYPE_CHECKING:
     from opwright.run.generation import Generation
 
 
-def write_stamp(path: str | None) -> None:
-    """Touch the file by which build systems know when the last run was."""
+def write_stamp(path: str | None, out: str) -> None:
+    """Touch the file by which build systems know when the last run into a folder was.
+
+    Raises Fault (E0607) for a path behind a link that `check_folders` refuses.
+    """
     if path is not None:
+        check_folders([path], out)
         touch_file(path)
+
+
+def check_folders(files: Iterable[str], out: str) -> None:
+    """Check that no link on the way to one of the files leads out of its folder, but those on the way to `out`.
+
+    A link in the place of a file is no fault: the file replaces it. Raises Fault (E0607).
+    """
+    for path in files:
+        check_links(os.path.dirname(path), [out])
 
 
 def check_overwrites(
@@ -56,7 +70,8 @@ def write_for_build(arguments: argparse.Namespace, run: RunIdentity) -> None:
     The rule names the stamp, or else all outputs; and what they depend on: the inputs, and Opwright's files, so
     that a build with another Opwright runs it again.
 
-    Raises Fault for a path that a dependency file cannot contain (E0612), and for that of an input or output (E0613).
+    Raises Fault for a path that a dependency file cannot contain (E0612), for that of an input or output (E0613), and
+    for one behind a link (E0607).
     """
     manifest = load_manifest(run)
     # A run that wrote nothing leaves nothing, and then the build has nothing to know.
@@ -66,6 +81,7 @@ def write_for_build(arguments: argparse.Namespace, run: RunIdentity) -> None:
             message = f"`--depfile` names `{arguments.depfile}`, which the run reads or writes"
             raise Fault.at(OVERWRITES, message, help="give it a name of its own")
         targets = sorted(manifest.outputs) if arguments.stamp is None else [arguments.stamp]
+        check_folders([arguments.depfile], run.home)
         with Writer() as writer:
             writer.write(target, make_rule(targets, dependencies(manifest.stamps)))
-    write_stamp(arguments.stamp)
+    write_stamp(arguments.stamp, run.home)

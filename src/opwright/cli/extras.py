@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from opwright.cli.extra_files import check_overwrites, write_stamp
+from opwright.cli.extra_files import check_folders, check_overwrites, write_stamp
 from opwright.cli.streams import wants_color
 from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
@@ -85,7 +85,7 @@ def write_outputs(
             lambda outcome, journal: _write_extras(arguments, generation, outcome, stamps, journal),
             {**facts_of(arguments), **(facts or {})},
         )
-    write_stamp(arguments.stamp)
+    write_stamp(arguments.stamp, arguments.out)
     return outcome
 
 
@@ -138,11 +138,13 @@ def check_extras(
 ) -> None:
     """Check the paths of the additional files before the run writes anything.
 
-    Raises Fault for a path that a dependency file cannot contain (E0612), and for a path in other use (E0613).
+    Raises Fault for a path that a dependency file cannot contain (E0612), for one in other use (E0613), and for one
+    behind a link (E0607).
     """
     named = {"--depfile": arguments.depfile, "--stamp": arguments.stamp, "--provenance": arguments.provenance}
     files = [(flag, path) for flag, path in named.items() if path is not None]
     check_overwrites(files, generation, run, input_files(stamps))
+    check_folders([path for _, path in files], arguments.out)
     if arguments.depfile is not None:
         make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], dependencies(stamps))
 

@@ -334,7 +334,7 @@ def is_up_to_date(arguments: argparse.Namespace) -> bool:
     if arguments.stamp is not None:
         from opwright.cli.extra_files import write_stamp
 
-        write_stamp(arguments.stamp)
+        write_stamp(arguments.stamp, arguments.out)
     _print_summary(arguments, manifest.facts, 0, started)
     return True
 
@@ -513,7 +513,7 @@ def _generate_edit(arguments: argparse.Namespace, incremental: IncrementalGenera
     if arguments.stamp is not None:
         from opwright.cli.extra_files import write_stamp
 
-        write_stamp(arguments.stamp)
+        write_stamp(arguments.stamp, arguments.out)
     _print_results(arguments, incremental, outcome, started)
     return True
 

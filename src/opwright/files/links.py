@@ -7,13 +7,23 @@ import os
 from opwright.source.codes import NOT_A_FILE
 from opwright.source.diagnostic import Fault
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def check_links(path: str) -> None:
-    """Raises Fault (E0608) if a part of a path is a link that leads out of the folder that it is in."""
+
+def check_links(path: str, beside: Iterable[str] = ()) -> None:
+    """Raises Fault (E0607) if a part of a path is a link that leads out of the folder that it is in.
+
+    A link on the way to a folder `beside`, into which the user sends other files, may lead anywhere.
+    """
+    followed = tuple([os.path.join(os.path.abspath(folder), "") for folder in beside])
     part = ""
     for name in _parts(path):
         part = os.path.join(part, name)
-        if os.path.islink(part):
+        if os.path.islink(part) and not any(
+            folder.startswith(os.path.join(os.path.abspath(part), "")) for folder in followed
+        ):
             folder, target = os.path.realpath(os.path.dirname(part) or os.curdir), os.path.realpath(part)
             if not target.startswith(os.path.join(folder, "")):
                 there = "" if part == path else f"cannot write `{path}`: "

@@ -133,6 +133,43 @@ def test_gradients(
         torch.testing.assert_close(grad(compiled(*matrices), matrices, allow_unused=True), wanted)
 
 
+# The formula of `total` calls an operator without a fake.
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - {"total"}))
+def test_compiled_autograd_traces_the_nodes(
+    stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor], name: str
+) -> None:
+    """Compiled autograd captures the whole backward pass in one graph."""
+    from torch._dynamo import compiled_autograd
+
+    wanted = torch.autograd.grad(_sum(CALLS[name](stable, *matrices)), matrices, allow_unused=True)
+    torch.compiler.reset()
+    result = _sum(CALLS[name](stable, *matrices))
+    compiler = torch.compile(backend="aot_eager", fullgraph=True)
+    with torch._dynamo.config.patch(compiled_autograd=True), compiled_autograd._enable(compiler):
+        result.backward()
+    torch.testing.assert_close(tuple(matrix.grad for matrix in matrices), wanted)
+
+
+def test_compiled_autograd_keeps_calls_apart(
+    stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
+) -> None:
+    """A compiled backward pass is not taken for a call with another number; without a formula it raises as always."""
+    from torch._dynamo import compiled_autograd
+
+    torch.compiler.reset()
+    compiler = torch.compile(backend="aot_eager", fullgraph=True)
+    with torch._dynamo.config.patch(compiled_autograd=True):
+        for factor in (2.0, 2.0, 5.0):
+            matrix = matrices[0].detach().requires_grad_()
+            result = stable.scale(matrix, factor).sum()
+            with compiled_autograd._enable(compiler):
+                result.backward()
+            torch.testing.assert_close(matrix.grad, torch.full_like(matrix, factor))
+        result = stable.amplify(matrix).sum()
+        with compiled_autograd._enable(compiler), pytest.raises(RuntimeError, match="derivative for steadily::amplify"):
+            result.backward()
+
+
 def test_calls_that_record_nothing_go_past_python(
     stable: ModuleType, torch: ModuleType, matrices: tuple[Tensor, Tensor]
 ) -> None:

@@ -76,6 +76,15 @@ def _has_history(function: NativeFunction) -> bool:
 
 #: Functions by which kernels record calls, for a module that imports what they use.
 RECORDING: Final = '''\
+class _Function(_SingleLevelFunction):
+    """A function that records a call in one node, also below the transformations of `torch.func`."""
+
+    @staticmethod
+    def _compiled_autograd_key(ctx):
+        """What tells nodes of this function apart for compiled autograd, which guards what they keep."""
+        return (ctx._autograd_function_id,)
+
+
 @_contextmanager
 def _below_transformation():
     """Outer transformations of `torch.func` record too, for which PyTorch switches this off in a function."""
@@ -123,7 +132,7 @@ from threading import local as _local
 import torch as _torch
 import torch.autograd.forward_ad as _forward_mode
 from torch import _C
-from torch.autograd.function import _SingleLevelFunction as _Function
+from torch.autograd.function import _SingleLevelFunction
 from torch._functorch.utils import enable_single_level_autograd_function as _single_level
 from torch.utils._pytree import tree_flatten as _flatten, tree_unflatten as _unflatten
 
@@ -206,7 +215,9 @@ def _tangent(tangent, tensor):
 
 
 def _below_formulas():
-    """What formulas run in: unless something records them too, the kernels for Autograd are left out."""
+    """What formulas run in: unless something records or traces them too, the kernels for Autograd are left out."""
+    if _torch.compiler.is_dynamo_compiling():
+        return _as_it_is
     if _C.is_grad_enabled() or _forward_mode._current_level >= 0 or _C._are_functorch_transforms_active():
         return _as_it_is
     return _C._AutoDispatchBelowAutograd()

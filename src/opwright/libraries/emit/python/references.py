@@ -52,7 +52,7 @@ import torch as _torch
 import torch._prims_common as _common
 import torch.autograd.forward_ad as _forward_mode
 from torch import _C
-from torch.autograd.function import _SingleLevelFunction as _Function
+from torch.autograd.function import _SingleLevelFunction
 from torch._functorch.utils import enable_single_level_autograd_function as _single_level
 from torch.utils._pytree import tree_flatten as _flatten, tree_unflatten as _unflatten
 
