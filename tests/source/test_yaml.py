@@ -193,9 +193,21 @@ def test_long_scalar() -> None:
         assert_refused(f"- {scalar}", 2, "more than 20,000 characters")
 
 
-def test_many_values() -> None:
-    """A file has 500,000 events at most; the fault is where the first value beyond stands."""
-    assert_refused("[" + "a," * 600_000 + "]", 2 * (500_000 - 4) + 1, "more than 500,000 values")
+def test_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file has a number of events at most; the fault is where the first value beyond stands."""
+    monkeypatch.setattr(source_yaml, "YAML_EVENTS", 5_000)
+    assert_refused("[" + "a," * 6_000 + "]", 2 * (5_000 - 4) + 1, "more than 5,000 values")
+
+
+@pytest.mark.thorough
+def test_sixty_thousand_operators() -> None:
+    """A file with 60,000 entries that say a lot is read; with a quarter of a million, it has too many values."""
+    fields = "dispatch: {CPU: a, CUDA: b}, outputs: like(x), dims: {x: n m, y: m k}, requires: n > 0"
+    entry = f"- {{func: f(Tensor x) -> Tensor, {fields}}}\n"
+    root = loaded(entry * 60_000)
+    assert isinstance(root, Sequence)
+    assert len(root.items) == 60_000
+    assert_refused("- {a: b}\n" * 400_000, 9 * 374_999 + 2, "more than 1,500,000 values")
 
 
 def assert_refused(text: str, at: int, message: str) -> None:

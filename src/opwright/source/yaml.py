@@ -34,7 +34,7 @@ from opwright.source.codes import (
 from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.lazy import lazy_pattern
-from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS
+from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS, YAML_REPEATED
 from opwright.source.nodes import Mapping, Node, Scalar, Sequence
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import encoding_fault, syntax_fault
@@ -320,8 +320,8 @@ class _Builder:
         node = self.anchors.get(name)
         if node is not None:
             self.repeated += self.sizes.get(name, 1)
-            if self.repeated > YAML_EVENTS:
-                raise self._too_much(event, f"the file's aliases repeat more than {YAML_EVENTS:,} values")
+            if self.repeated > YAML_REPEATED:
+                raise self._too_much(event, f"the file's aliases repeat more than {YAML_REPEATED:,} values")
             return node
         if name in self.open_anchors:
             start = self.open_anchors[name]

@@ -95,4 +95,15 @@ void shift_into(const Tensor& src, Tensor& dst) {
   }
 }
 
+Tensor update(const Tensor& x, const std::optional<Tensor>& total) {
+  for (int64_t k = 0; total.has_value() && k < x.numel(); ++k) {
+    element(*total, k) += element(x, k);
+  }
+#ifdef STABLE
+  return opwright::call<Tensor>("aten::neg", "", x);
+#else
+  return at::neg(x);
+#endif
+}
+
 } // namespace overlapping::native

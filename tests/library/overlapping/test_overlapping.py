@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
 import operator
@@ -198,6 +199,43 @@ def test_allowed_overlap(torch: ModuleType, operators: ModuleType) -> None:
     assert x.tolist() == [0, 1, 2, 3, 4, 5]
     operators.spread(None, [x])
     assert operators.split_into(torch.zeros(0), torch.zeros(0), torch.zeros(0)) is None
+
+
+def test_none_in_place_of_a_written_argument(torch: ModuleType, operators: ModuleType) -> None:
+    """A call without the tensor that it may write to runs, whatever else is on; one with it counts as a write."""
+    x = torch.arange(3.0)
+    compiled = torch.compile(lambda x: operators.update(x), backend="aot_eager", fullgraph=True)
+    for call in (operators.update, lambda x: operators.update(x, None), compiled):
+        for context in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+            with context():
+                assert call(x).tolist() == [0, -1, -2]
+        assert call(x.clone().requires_grad_()).tolist() == [0, -1, -2]
+    assert operators.update(x.to("meta")).shape == (3,)
+    total = torch.ones(3)
+    before = total._version
+    assert operators.update(x, total).tolist() == [0, -1, -2]
+    assert total.tolist() == [1, 2, 3]
+    assert total._version > before
+
+
+def test_tensors_whose_numbers_are_negated_when_read(torch: ModuleType, operators: ModuleType) -> None:
+    """PyTorch negates the imaginary part of a conjugate when someone reads it: kernels see numbers, and write them."""
+    for src_is_lazy, dst_is_lazy in itertools.product((False, True), repeat=2):
+        pairs = [torch.complex(torch.zeros(6), torch.arange(6.0) + start).conj() for start in (1, 10)]
+        src, dst = (
+            pair.imag if is_lazy else pair.imag.resolve_neg()
+            for pair, is_lazy in zip(pairs, (src_is_lazy, dst_is_lazy), strict=True)
+        )
+        assert (src.is_neg(), dst.is_neg()) == (src_is_lazy, dst_is_lazy)
+        for _ in range(5):
+            # Operators that return nothing of what they write: PyTorch's fallback would take what is not there.
+            assert operators.reverse_into(src, dst) is None
+            assert dst.tolist() == [-6, -5, -4, -3, -2, -1]
+            assert operators.update(src, dst).tolist() == [1, 2, 3, 4, 5, 6]
+            assert dst.tolist() == [-7] * 6
+        assert src.tolist() == [-1, -2, -3, -4, -5, -6]
+        assert not dst_is_lazy or pairs[1].resolve_conj().imag.tolist() == [-7] * 6
+    gc.collect()
 
 
 @pytest.mark.thorough

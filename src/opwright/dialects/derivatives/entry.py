@@ -89,7 +89,7 @@ def count_in_words(count: int, noun: str) -> str:
 
 
 _NUMBERED_RESULT: Final = lazy_pattern(r"result(\d{1,6})")
-_MASK: Final = lazy_pattern(r"\bgrad_input_mask\b(?:\s*\[\s*(\d+)\s*\])?")
+_MASK: Final = lazy_pattern(r"\bgrad_input_mask\b(?:\s*\[\s*(-?[ ]*\d+)\s*\])?")
 _NOT_DIFFERENTIABLE: Final = "non_differentiable"
 
 
@@ -284,7 +284,7 @@ class _Reader:
                 message = "`grad_input_mask` exists only in the formula of several arguments"
                 help = "delete it: the formula of one argument is computed if its gradient is needed"
                 report.error(codes.GRADIENT_INDEX, message, match.group(), help=help)
-            elif match.group(1) is not None and int(match.group(1)) >= len(names):
+            elif match.group(1) is not None and not 0 <= int(match.group(1).replace(" ", "")) < len(names):
                 message = f"`grad_input_mask` has an item for each of {len(names)} arguments"
                 help = f"the last one is `grad_input_mask[{len(names) - 1}]`"
                 report.error(codes.GRADIENT_INDEX, message, match.group(), help=help)
