@@ -209,7 +209,8 @@ def test_none_in_place_of_a_written_argument(torch: ModuleType, operators: Modul
         for context in (torch.enable_grad, torch.no_grad, torch.inference_mode):
             with context():
                 assert call(x).tolist() == [0, -1, -2]
-        assert call(x.clone().requires_grad_()).tolist() == [0, -1, -2]
+    # Nothing has to be differentiated.
+    assert operators.update(x.clone().requires_grad_()).tolist() == [0, -1, -2]
     assert operators.update(x.to("meta")).shape == (3,)
     total = torch.ones(3)
     before = total._version
