@@ -46,7 +46,7 @@ from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
 from opwright.dialects.field import Field
 from opwright.dialects.names import LIBRARY_POLICIES
 from opwright.libraries.dialect.expressions import FUNCTIONS, MEMBERS, TensorMember
-from opwright.libraries.dialect.fields import LIBRARY_FIELDS
+from opwright.libraries.dialect.fields import LIBRARY_FIELDS, SAMPLE_FIELDS
 from opwright.libraries.dialect.head import HEAD_FIELDS
 from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS
 from opwright.libraries.dialect.outputs import OUTPUT_FIELDS
@@ -383,6 +383,7 @@ _LIBRARY_FIELDS: Final = {
     "implementation": IMPLEMENTATION_FIELDS,
     "output": OUTPUT_FIELDS,
     "reference": REFERENCE_FIELDS,
+    "samples": SAMPLE_FIELDS,
 }
 
 

@@ -115,7 +115,8 @@ class LibraryFields(NamedTuple):
     """Fields that PyTorch's entries lack: those of an operator library, and those that plug-ins declare.
 
     `batch_rule` is the C++ function, with its namespace, that vmap calls. `outputs` are the declared outputs, see
-    `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make. The
+    `NativeFunction.declared_outputs`. `samples` are the Python texts of the arguments of calls that tests make;
+    `sample_generator` is a Python function that gives more, and tests draw others if `draws_samples` is true. The
     preprocessor tests `condition`, such as `!defined(USE_ROCM)`: the operator exists where it holds. `values` are those
     of the keys that plug-ins declare. `contracts` are the overloads that are made from the operator, and `made_tags`
     their tags. An overload that is made so calls the operator `contract_of`. An operator that has `saved` results is
@@ -133,6 +134,8 @@ class LibraryFields(NamedTuple):
     condition: str = ""
     outputs: DeclaredOutputs = ()
     samples: tuple[str, ...] = ()
+    sample_generator: str = ""
+    draws_samples: bool = True
     values: ExtraValues = NO_VALUES
     contracts: tuple[str, ...] = ()
     made_tags: frozenset[str] = frozenset()
@@ -186,7 +189,19 @@ NO_LIBRARY_FIELDS: Final = LibraryFields()
 _OF_MADE: Final = {
     name: NO_LIBRARY_FIELDS._asdict()[name]
     for name in (
-        *("autocast", "batch_rule", "contracts", "made_tags", "reference", "samples", "saved", "values", "written"),
+        *(
+            "autocast",
+            "batch_rule",
+            "contracts",
+            "made_tags",
+            "reference",
+            "samples",
+            "sample_generator",
+            "draws_samples",
+            "saved",
+            "values",
+            "written",
+        ),
         *("contract_of", "returned_from", "returned"),
     )
 }

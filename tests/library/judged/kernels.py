@@ -33,6 +33,8 @@ def _row_sum(x: Tensor) -> Tensor:
         total = total + column
         if WRONG.get("row_sum") == "half":
             total = total.half().to(total.dtype)
+    if WRONG.get("row_sum") == "many" and x.numel() > 1 << 16:
+        total[(1 << 16) // x.shape[1] :] = 0
     return total.to(x.dtype)
 
 
@@ -44,6 +46,8 @@ def _norm_backward(grad: Tensor, x: Tensor, weight: Tensor, eps: float) -> tuple
     normed = x * scale
     scaled = grad * weight
     x_grad = scale * (scaled - normed * (scaled * normed).mean(-1, keepdim=True))
+    if WRONG.get("norm_backward") == "nan":
+        x_grad = x_grad.nan_to_num()
     if WRONG.get("norm_backward") == "mean":
         x_grad = scale * scaled
     by_row = grad * normed
@@ -111,7 +115,12 @@ def _loss(logits: Tensor, target: Tensor, ignore_index: int = -100) -> Tensor:
 def _take_rows(table: Tensor, index: Tensor) -> Tensor:
     if ((index < 0) | (index >= table.shape[0])).any():
         raise IndexError("index out of range")
-    return table[index.flip(0) if WRONG.get("take_rows") == "order" else index]
+    match WRONG.get("take_rows"):
+        case "order":
+            return table[index.flip(0)]
+        case "signs":
+            return table.abs()[index]
+    return table[index]
 
 
 def _positive(x: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from opwright.dialects.nearest_key import suggested_key
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.libraries.dialect.dims import DIMS
 from opwright.libraries.dialect.head import HEAD_FIELDS
-from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS
+from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS, is_python_function
 from opwright.libraries.dialect.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.libraries.dialect.references import REFERENCE, REFERENCE_FIELDS, read_reference
 from opwright.libraries.dialect.requirements import (
@@ -43,7 +43,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.expect import check_unique_keys, expect_strings
+from opwright.source.expect import check_unique_keys, expect_boolean, expect_strings
 from opwright.source.nodes import Mapping, Node, Scalar
 
 
@@ -239,6 +239,8 @@ def _read_condition(node: Node, builder: EntryBuilder) -> str | None:
 
 
 def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
+    if isinstance(node, Mapping):
+        return _read_sample_fields(node, builder)
     scalars = expect_strings(node, "`samples`", builder.context.sink)
     builder.failed |= scalars is None
     if builder.schema is not None:
@@ -247,10 +249,45 @@ def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
     return tuple([" ".join(scalar.value.split("\n")).strip() for scalar in scalars or ()])
 
 
+def _read_sample_fields(node: Mapping, builder: EntryBuilder) -> tuple[str, ...]:
+    """The samples of a mapping, which says besides what else tests call."""
+    sink = builder.context.sink
+    check_unique_keys(node, sink)
+    for key, _ in node.entries:
+        if key.value not in _SAMPLE_NAMES:
+            message = f"samples have no field `{key.value}`"
+            builder.fault(codes.SAMPLE_SYNTAX, message, key.span, help=did_you_mean(key.value, _SAMPLE_NAMES))
+    calls, drawn, generator = (node.get(name) for name in _SAMPLE_NAMES)
+    is_drawn = True if drawn is None else expect_boolean(drawn, "`drawn`", sink)
+    builder.failed |= is_drawn is None
+    builder.set_field("draws_samples", is_drawn is not False)
+    if generator is not None:
+        if isinstance(generator, Scalar) and is_python_function(generator.value):
+            builder.set_field("sample_generator", generator.value)
+        else:
+            text = f"`{generator.value}`" if isinstance(generator, Scalar) else generator.description
+            message = f"{text} names no Python function"
+            builder.fault(codes.SAMPLE_SYNTAX, message, generator.span, help="write it like `acme.samples:rms_norm`")
+    return () if calls is None else _read_samples(calls, builder)
+
+
 def _name_list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
+#: The fields of samples, if they are a mapping.
+SAMPLE_FIELDS: Final = (
+    Field("calls", "text or list of texts", TEXTS, "Arguments of calls."),
+    Field("drawn", "boolean", FLAG, "`false` if tests draw no calls of their own."),
+    Field(
+        "generator",
+        "text",
+        TEXT,
+        "A Python function that takes a seed and gives the arguments of a call, such as `acme.samples:rms_norm`: a "
+        "tuple, or a tuple and a mapping.",
+    ),
+)
+_SAMPLE_NAMES: Final = tuple([field.name for field in SAMPLE_FIELDS])
 #: The field that says whether written arguments may share memory with others, and its only value.
 _OVERLAP: Final = "overlap"
 _ALLOWED: Final = "allowed"
@@ -403,9 +440,9 @@ ROWS: Final = (
     EntryField(
         Field(
             "samples",
-            "text or list of texts",
-            TEXTS,
-            "Arguments of calls that generated tests make, such as `torch.randn(3, 4), 2.0`.",
+            "text, list of texts, or mapping",
+            {"anyOf": [TEXT, {"type": "array", "items": TEXT}, mapping_schema(SAMPLE_FIELDS)]},
+            "Arguments of calls that generated tests make, such as `torch.randn(3, 4), 2.0`, see [samples](#samples).",
         ),
         _read_samples,
         "samples",

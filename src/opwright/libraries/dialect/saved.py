@@ -90,6 +90,8 @@ def _public(internal: UnlinkedFunction) -> UnlinkedFunction:
         "returned": tuple([place for place, result in enumerate(results) if result.name not in fields.saved]),
         "returned_from": internal.schema,
         "samples": fields.samples,
+        "sample_generator": fields.sample_generator,
+        "draws_samples": fields.draws_samples,
     }
     composite = Kernel(COMPOSITE_IMPLICIT, kernel, internal.library.native, False)
     entry_fields = {"cpp_no_default_args": internal.cpp_no_default_args, "const_ref_mutables": False}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from math import prod
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
 from opwright.libraries.emit.drawn_values import Limits, integers_text, limits_of, numbers_text
@@ -30,13 +30,26 @@ from opwright.model.requirements import (
 
 #: For each sample, the sizes of dimensions that patterns do not number, and the sizes that names get, one after the
 #: other: small ones, 1, odd ones, none, and larger ones.
-_CHOICES: Final = (
+_Choice: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+_CHOICES: Final[tuple[_Choice, ...]] = (
     ((2, 3), (4, 6, 2, 8)),
     ((), (1,)),
     ((3,), (3, 5, 7)),
     ((0,), (4, 6)),
     ((2,), (33, 34)),
 )
+
+#: The same where no gradients are computed: no elements in one dimension or another, a prime that is no power of two,
+#: and more than 2^16 elements.
+_WIDE: Final[tuple[_Choice, ...]] = (
+    ((2,), (0, 3)),
+    ((2,), (3, 0)),
+    ((3,), (257, 3)),
+    ((3,), (5, 257)),
+    ((257, 2), (6, 130)),
+    ((), (520, 260)),
+)
+_MOST_WIDE: Final = 1 << 19
 
 #: The values of arguments without a default, of which the first is taken that the entry allows.
 _INTEGERS: Final = (2, 1, 4, 8, 16, 32, 64, 128, 3, 0, -1)
@@ -57,14 +70,21 @@ _MOST_ELEMENTS: Final = 10_000
 _VALUE: Final = "\0"
 
 
-def drawn_samples(function: NativeFunction) -> tuple[str, ...]:
-    """Samples of an operator; none if its entry does not say enough.
+def wide_samples(function: NativeFunction) -> tuple[str, ...]:
+    """Samples with sizes of 0, odd ones and many elements, with which no gradients are computed."""
+    return drawn_samples(function, _WIDE, most=_MOST_WIDE)
+
+
+def drawn_samples(
+    function: NativeFunction, choices: Sequence[_Choice] = _CHOICES, *, most: int = _MOST_ELEMENTS
+) -> tuple[str, ...]:
+    """Samples of an operator, for some choices of sizes; none if its entry does not say enough.
 
     Where an entry does not say which integers a tensor may have, such as those of an index, the operator has the
     samples of its author alone, if there are any.
     """
     requirements = function.requirements
-    if requirements is None or not requirements.dims:
+    if requirements is None or not requirements.dims or not function.library_fields.draws_samples:
         return ()
     dtypes = AllowedDtypes(requirements)
     said = {value.name for value in requirements.values}
@@ -72,12 +92,12 @@ def drawn_samples(function: NativeFunction) -> tuple[str, ...]:
         dtypes.are_integers(name) and name not in said for name, _ in requirements.dims
     ):
         return ()
-    samples = [_sample(function, requirements, *choice) for choice in _CHOICES]
+    samples = [_sample(function, requirements, *choice, most) for choice in choices]
     return tuple(dict.fromkeys([sample for sample in samples if sample is not None]))
 
 
 def _sample(
-    function: NativeFunction, requirements: Requirements, pack: tuple[int, ...], sizes: tuple[int, ...]
+    function: NativeFunction, requirements: Requirements, pack: tuple[int, ...], sizes: tuple[int, ...], most: int
 ) -> str | None:
     """Arguments with some sizes; None if the operator does not take them, or nothing says what it takes."""
     names: dict[str, int | tuple[int, ...]] = {}
@@ -108,7 +128,7 @@ def _sample(
             own = chosen_sizes(name, dims_of[name], names, values)
         except Unknown:
             return None
-        if prod(own) > _MOST_ELEMENTS:
+        if prod(own) > most:
             return None
         values[name] = (own, own) if name in lists else own
         shapes[name] = own

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from json import dumps
+from typing import Final
 
 from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.build_namespace import operators_expression
-from opwright.libraries.emit.drawn_samples import AllowedDtypes, drawn_samples, floating_dtypes, refusals
+from opwright.libraries.emit.drawn_samples import (
+    AllowedDtypes,
+    drawn_samples,
+    floating_dtypes,
+    refusals,
+    wide_samples,
+)
 from opwright.libraries.emit.judging import ENGINE
 from opwright.libraries.emit.python.calls import calls_of
 from opwright.libraries.emit.requirements import has_checks
@@ -74,7 +81,7 @@ def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
     for name, overloads in operators.items():
         for call in calls_of(overloads):
             # Samples have no outputs, which are made like the results of the overload without them.
-            if call.plain is not None and (call.plain.library_fields.samples or drawn_samples(call.plain)):
+            if call.plain is not None and _sample_texts(call.plain):
                 inplace = _inplace(call.plain, operators.get(f"{name}_", ()))
                 differentiated = call.plain.library_fields.returned_from or call.plain.schema
                 tests.append(_test(call.plain, inplace, call.out, derivatives.get(differentiated)))
@@ -137,11 +144,45 @@ def _batched(function: NativeFunction) -> tuple[str, ...]:
     return tuple([name for name, _ in batched]) if len(packs) == 1 and packs != {""} else ()
 
 
+#: How many calls of a generator of samples tests make.
+_GENERATED: Final = 4
+
+
+def _sample_texts(function: NativeFunction) -> list[str]:
+    """Expressions of the calls that tests make: those of the author, of a generator, and drawn ones."""
+    fields = function.library_fields
+    texts = [f"call({sample.strip()})" for sample in fields.samples]
+    if fields.sample_generator:
+        texts += [f"generated({dumps(fields.sample_generator)}, {seed})" for seed in range(_GENERATED)]
+    return texts + [f"call({sample})" for sample in drawn_samples(function)]
+
+
+def _value_fields(function: NativeFunction) -> list[str]:
+    """Drawn calls for kinds of values and for sizes, and the tensors whose numbers may be any, and any finite ones."""
+    requirements, drawn = function.requirements, drawn_samples(function)
+    if requirements is None or not drawn:
+        return []
+    dtypes = AllowedDtypes(requirements)
+    said: dict[str, set[str]] = {}
+    for value in requirements.values:
+        said.setdefault(value.name, set()).add(value.written)
+    numbers = [name for name, _ in requirements.dims if dtypes.can_be_floating(name)]
+    free = [name for name in numbers if said.get(name, set()) <= {"finite"}]
+    finite = [name for name in free if name in said]
+    valued = [drawn[0], *drawn[2:3]] if free else []
+    texts = {"valued": valued, "wide": wide_samples(function)}
+    fields = [
+        f"{field}=[{''.join([f'{chr(10)}        lambda: call({sample}),' for sample in samples])}\n    ]"
+        for field, samples in texts.items()
+        if samples
+    ]
+    return [*fields, f"free={dumps(free)}", *([f"finite={dumps(finite)}"] if finite else [])]
+
+
 def _row(test: OperatorTest) -> str:
     """Row of an operator in the table of tests."""
     function = test.function
-    listed_samples = (*function.library_fields.samples, *drawn_samples(function))
-    samples = "".join([f"\n        lambda: call({sample.strip()})," for sample in listed_samples])
+    samples = "".join([f"\n        lambda: {sample}," for sample in _sample_texts(function)])
     fields = [f"samples=[{samples}\n    ]"]
     if test.inplace is not None:
         fields.append(f'inplace="{test.inplace.name}"')
@@ -155,6 +196,7 @@ def _row(test: OperatorTest) -> str:
         fields.append(f"reference={dumps(reference.path)}")
         fields.append(f"dtypes={dumps(floating_dtypes(function))}")
         fields.append(f"tolerances={dumps(dict(reference.tolerances))}")
+        fields += _value_fields(function)
     dtypes = floating_dtypes(function)
     if dtypes and "float32" not in dtypes:
         fields.append(f'dtype="{dtypes[0]}"')
