@@ -300,5 +300,7 @@ def _report(out: str, written: Written, more: str = "") -> None:
         for line in written.told.lines:
             tell(line)
         tell(written.told.summary)
+    for path in written.more_files:
+        tell(f"written: {path}")
     noun = "operator" if written.operators == 1 else "operators"
     tell(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`{more}")

@@ -40,13 +40,13 @@ _INCLUDE: Final = re.compile(r'"([^"\n]+)"')
 
 
 class CppSource(NamedTuple):
-    """A source: its tokens, the macros that it defines, and the headers that it includes by `"..."`."""
+    """A source: its tokens, the macros that it defines, and the headers that it includes by `"..."`, with the lines."""
 
     path: str
     text: str
     tokens: Sequence[Token]
     macros: Sequence[Macro]
-    includes: Sequence[str]
+    includes: Sequence[tuple[str, int]]
 
     @property
     def words(self) -> dict[str, str]:
@@ -68,7 +68,7 @@ def parse_cpp(path: str, text: str) -> CppSource:
     levels = _Conditions()
     code: list[Token] = []
     macros: list[Macro] = []
-    includes: list[str] = []
+    includes: list[tuple[str, int]] = []
     branches: list[tuple[int, _Braces]] = []
     for token in cpp_tokens(text, with_directives=True):
         budget.take(TOKEN_WORK + len(token.text), token.start, token.end)
@@ -86,7 +86,7 @@ def parse_cpp(path: str, text: str) -> CppSource:
             if word == "define" and not levels.is_off and (macro := macro_of(token, path)) is not None:
                 macros.append(macro)
             elif word == "include" and (included := _INCLUDE.match(rest)):
-                includes.append(included[1])
+                includes.append((included[1], token.line))
         elif not levels.is_off:
             if token.kind == "open":
                 raise budget.fault("the raw string is never closed", token.start, token.start + 2)
@@ -186,7 +186,7 @@ def included_headers(sources: Sequence[CppSource]) -> Iterator[CppSource]:
 def _included_files(source: CppSource) -> Iterator[str]:
     """Headers that a source includes by a path from its folder, or from the nearest one above that has the path."""
     folder = os.path.dirname(os.path.realpath(source.path))
-    for name in source.includes:
+    for name, _ in source.includes:
         # Compilers are told from which folders above; a name alone is that of many headers.
         levels = [folder, *map(str, Path(folder).parents)] if "/" in name else [folder]
         candidates = (os.path.join(level, name) for level in levels)

@@ -39,7 +39,7 @@ from opwright.migrate.importing.recording_kernels import with_recorded
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains
 from opwright.migrate.importing.source_edits import HiddenKernel
-from opwright.migrate.importing.unread_code import UnreadCode, library_objects, unread_code
+from opwright.migrate.importing.unread_code import UnreadCode, code_outside, unread_code
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
@@ -57,6 +57,7 @@ from opwright.syntax.cpp_functions import (
 )
 from opwright.syntax.cpp_source import (
     CPP_HEADERS,
+    CUDA_SUFFIXES,
     CppSource,
     included_headers,
     parse_cpp,
@@ -78,6 +79,8 @@ _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)
 _WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", "torch::Library", *MODULE_MACROS)
 #: What TorchScript may assume of an operator.
 _ALIAS_ANALYSIS: Final = re.compile(r"AliasAnalysisKind::(?!FROM_SCHEMA)(\w+)")
+#: What builds with CUDA define.
+_WITH_CUDA: Final = "defined(USE_CUDA)"
 #: Words of files whose functions may record gradients.
 _RECORDING: Final = ("Function<", "::apply(")
 
@@ -197,7 +200,10 @@ class _Reader:
         self._policy_kernels: list[_PolicyKernel] = []
         #: How often registrations name functions.
         self._uses: Counter[str] = Counter()
-        self._code = [code for source in headers_too for code in library_objects(source)]
+        self._code: list[UnreadCode] = []
+        self._headers_too = headers_too
+        #: The characters of blocks and chains of registrations, by file.
+        self._blocks: dict[str, list[tuple[int, int]]] = {}
         self._modules = ModuleReader(self._names, defined, self._macros, options, self._unread, self._wholes)
 
     def read(self) -> CppRegistrations:
@@ -210,7 +216,12 @@ class _Reader:
         read = [*self._with_policies(read, recording)]
         read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
         read = [*with_recorded(read, self._sources)]
-        self._unread += [(code.place, f"{code.text} may register operators and kernels") for code in self._code]
+        for source in self._headers_too:
+            self._code += code_outside(source, self._blocks.get(source.path, ()))
+        self._unread += [
+            (code.place, f"{code.text} {'was not read' if code.defines else 'may register operators and kernels'}")
+            for code in self._code
+        ]
         return CppRegistrations(
             read,
             self._unread,
@@ -360,21 +371,42 @@ class _Reader:
             for index, token in enumerate(statement.head[:-1]):
                 if index < end or token.kind != "name" or statement.head[index + 1].text != "(":
                     continue
-                if statement.body and (match := _BLOCK.fullmatch(token.text)):
+                name = token.text if _BLOCK.fullmatch(token.text) else self._macros.get(token.text, "")
+                match = _BLOCK.fullmatch(name)
+                if match is not None and self._has_lines(statement):
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
+                        self._add_block(source, statement)
+                        self._add_included(source, statement, block)
                         yield from self._read_block(statement, block, text_of(given[-1]), source)
                         break
                 elif token.text in MODULE_MACROS and statement.body:
                     given = arguments(statement.head, index + 1)
                     if len(given) > 1:
+                        self._add_block(source, statement)
                         yield from self._modules.read(self._name_of(given[0]), statement, given[1][-1].text, source)
                     break
                 elif token.text == "RegisterOperators":
+                    self._add_block(source, statement)
                     rows, end = self._read_chain(statement, index, source)
                     self._add_whole(statement, [row.place for row in rows])
                     yield from rows
+
+    def _has_lines(self, statement: Statement) -> bool:
+        """Whether a block has something in it, perhaps only lines of the preprocessor."""
+        return bool(statement.body) or statement.last_line > statement.head[-1].line
+
+    def _add_included(self, source: CppSource, statement: Statement, block: _Block) -> None:
+        """Remember the files that a block of registrations includes."""
+        for name, line in source.includes:
+            if statement.head[0].line < line <= statement.last_line:
+                place = SourcePlace(source.path, line, line)
+                self._code.append(UnreadCode(place, f"the included `{shorten(name)}`", *block[:2]))
+
+    def _add_block(self, source: CppSource, statement: Statement) -> None:
+        last = (statement.body or statement.head)[-1]
+        self._blocks.setdefault(source.path, []).append((statement.head[0].start, last.end))
 
     def _read_block(
         self, statement: Statement, block: _Block, variable: str, source: CppSource
@@ -483,7 +515,7 @@ class _Reader:
 
     def _registration(self, call: RegistrationCall, block: _Block) -> Iterator[RegistrationStatement]:
         """What a call of `def` or `impl` registers."""
-        given = list(call.arguments)
+        given = _whole_templates(call.arguments)
         if call.method not in ("def", "impl") or not given:
             if call.method == "fallback" and block.namespace == "_" and not call.conditions:
                 self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
@@ -497,7 +529,11 @@ class _Reader:
             return
         text = text_value(given[0], self._macros)
         if text is None:
-            self._unread.append((call.place, f"the name is `{shorten(text_of(given[0]))}`, not a text"))
+            told = f"the name is `{shorten(text_of(given[0]))}`, not a text"
+            if call.method == "def":
+                self._unread.append((call.place, told))
+            else:
+                self._code.append(UnreadCode(call.place, f"{told}: it", block.namespace, block.key))
             return
         head, parenthesis, _ = text.partition("(")
         namespace, _, name = head.strip().rpartition("::")
@@ -536,6 +572,10 @@ class _Reader:
                 row = policy.row
             else:
                 row = self._names.with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block.scope)
+        is_cuda = bool(row.keys) and all("CUDA" in key for key in row.keys) and call.place.path.endswith(CUDA_SUFFIXES)
+        if is_cuda and call.method == "impl" and _WITH_CUDA not in row.conditions:
+            # A build without CUDA has no such file.
+            row = row._replace(conditions=(*row.conditions, _WITH_CUDA))
         if call.method == "def" and not row.schema:
             yield self._with_inferred_schema(row)
         else:
@@ -568,3 +608,22 @@ class _Reader:
         if not text or name in replaced:
             return name
         return self._name_of([*cpp_tokens(text)], replaced | {name})
+
+
+def _whole_templates(given: Sequence[Sequence[Token]]) -> list[Sequence[Token]]:
+    """Arguments, those with the commas of a template together.
+
+    >>> [text_of(part) for part in _whole_templates(arguments([*cpp_tokens('(f, &kt<3, true>, 1)')], 0))]
+    ['f', '&kt<3, true>', '1']
+    """
+    parts: list[Sequence[Token]] = []
+    is_open = False
+    for part in given:
+        if is_open:
+            comma = part[0]._replace(kind="sign", text=",") if part else parts[-1][-1]
+            parts[-1] = [*parts[-1], comma, *part]
+        else:
+            parts.append(part)
+        texts = [token.text for token in parts[-1]]
+        is_open = texts[:1] != ["["] and texts.count("<") > texts.count(">")
+    return parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.process import PROCESS, LoadedLibrary, LoadedOperator, statements_of
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.model.dispatch_key import META
@@ -66,6 +67,8 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
             lines.append(f"not explained: `{name}` ({keys}): {refusal}; {_STAYS}")
             by_hand.append(name)
             refused += 1
+            # What a condition decides about is named with its place, too.
+            complete += [row for row in rows if row.at_run_time]
             continue
         missing = [key for key in loaded_operator.kernels if not _explains(rows, loaded_operator, key)]
         for key in missing:
@@ -97,7 +100,9 @@ def whole_process(loaded: LoadedLibrary) -> ExplainedLibrary:
 
 def _refusal(rows: Sequence[RegistrationStatement], loaded_operator: LoadedOperator, parsed: Mapping[str, str]) -> str:
     """Why no entry can stand for an operator; empty if one can."""
-    schemas = {parsed.get(row.schema, row.schema) for row in rows if row.schema}
+    if any(row.schema and row.at_run_time for row in rows) and all(row.at_run_time for row in rows if row.schema):
+        return AT_RUN_TIME
+    schemas = {parsed.get(row.schema, row.schema) for row in rows if row.schema and not row.at_run_time}
     if not schemas:
         return "no source that was read defines it"
     if loaded_operator.schema not in schemas:

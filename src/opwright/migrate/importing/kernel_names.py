@@ -56,6 +56,8 @@ class KernelNames:
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
         self._namespaces: dict[str, str] = {}
+        #: Classes, with the files that define them.
+        self._classes: dict[str, set[str]] = {}
         #: The whole names of the namespaces that the sources open.
         self._scopes: set[tuple[str, ...]] = set()
         for source in sources:
@@ -67,6 +69,8 @@ class KernelNames:
                     self._namespaces[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
                 elif texts[:1] == ["using"] and texts[2:3] == ["="]:
                     self.aliases[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
+                elif texts[:1] in (["struct"], ["class"]) and statement.body and len(texts) > 1:
+                    self._classes.setdefault(texts[1], set()).add(source.path)
                 elif texts[:1] == ["typedef"] and 2 < len(texts) < _LONGEST_ALIAS:
                     self.aliases[texts[-1]] = text_of(statement.head[1:-1])
                 self._add(statement, source)
@@ -103,7 +107,8 @@ class KernelNames:
             name = f"::{callee.name}"
         function = self.find(name, scope, path)
         if function is None:
-            if any(token.text == "static_cast" for token in kernel):
+            is_cast = any(token.text == "static_cast" for token in kernel)
+            if is_cast or self._is_member(name, path):
                 return row._replace(by_hand=shorten(text_of(kernel)))
             levels = self._levels_before(name, scope)
             return row._replace(kernel="::".join([*levels, name.removeprefix("::")]))
@@ -144,6 +149,11 @@ class KernelNames:
         self.undeclared[name] = function._replace(name=name)
         self.hidden.append(HiddenKernel(function.name, name.rpartition("::")[2], row.place, note))
         return row._replace(kernel=name, parameters=function.parameters, notes=(*row.notes, note))
+
+    def _is_member(self, name: str, path: str) -> bool:
+        """Whether a name is that of a member of a class that no header has, which generated code cannot name."""
+        files = [self._classes[word] for word in name.split("::")[:-1] if word in self._classes]
+        return any(not any(file.endswith(CPP_HEADERS) for file in same) and path in same for same in files)
 
     def _forwarded(self, name: str, parameters: Sequence[str], scope: Sequence[str], path: str) -> CppFunction | None:
         """The one function of the sources to which another one with the same parameters only hands these."""

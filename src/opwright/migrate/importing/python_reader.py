@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from opwright.dialects.python_source import node_span, parse_module
 from opwright.migrate.importing.python_schemas import FunctionNode, WrittenArguments, function_schema, written_names
 from opwright.migrate.importing.python_values import SourceNames, Unread, source_of
-from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, SourceRegistrations
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.unread_code import UnreadCode
 from opwright.model.dispatch_key import META, devices
 from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Fault, shorten
@@ -33,8 +36,20 @@ _ADDERS: Final = {
     "register_kernel": "",
     "impl": "",
 }
+#: What makes a library, and the methods that register something with one.
+_MAKERS: Final = ("Library", "_scoped_library")
+_METHODS: Final = ("define", "impl", "_register_fake")
+_SCHEMA: Final = re.compile(r"\s*(?:\w+::)?\w+(?:\.\w+)?\s*\(.*\)\s*->\s*[\w(][^:]*", re.DOTALL)
 _DEVICE_KEYS: Final = {device.name.lower(): device.name for device in devices()}
 _DEFAULT_KEY: Final = "CompositeExplicitAutograd"
+
+
+class PythonRegistrations(NamedTuple):
+    """What sources register, what was not understood, by its place, and code that gets libraries and was not read."""
+
+    statements: Sequence[RegistrationStatement]
+    unread: Sequence[tuple[SourcePlace, str]] = ()
+    code: Sequence[UnreadCode] = ()
 
 
 class _Library(NamedTuple):
@@ -77,10 +92,12 @@ class _Context(NamedTuple):
         return False
 
 
-def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
+def read_python_sources(files: Sequence[SourceFile]) -> PythonRegistrations:
     """What sources register. Kernels are Python functions, so all of them stay by hand."""
     statements: list[RegistrationStatement] = []
     unread: list[tuple[SourcePlace, str]] = []
+    code: list[UnreadCode] = []
+    readers: list[tuple[_Reader, ast.Module]] = []
     for file in files:
         try:
             tree = parse_module(file, UNKNOWN_FORM)
@@ -89,14 +106,28 @@ def read_python_sources(files: Sequence[SourceFile]) -> SourceRegistrations:
             reason = fault.diagnostic.message.removeprefix("this is not Python: ")
             unread.append((SourcePlace(file.path, line, line), f"the source is not Python of this version: {reason}"))
             continue
-        reader = _Reader(file)
+        readers.append((_Reader(file), tree))
+    for reader, tree in readers:
+        reader.read_names(tree)
+    by_module = _by_module([reader for reader, _ in readers])
+    for reader, tree in readers:
+        reader.take_imports(by_module)
         try:
             reader.read(tree)
         except RecursionError:
-            unread.append((SourcePlace(file.path, 0, 0), "the source nests too deeply"))
+            unread.append((SourcePlace(reader.path, 0, 0), "the source nests too deeply"))
         statements += reader.statements
         unread += reader.unread
-    return SourceRegistrations(statements, unread)
+        code += reader.code
+    return PythonRegistrations(statements, unread, code)
+
+
+def _by_module(readers: Sequence[_Reader]) -> dict[str, _Reader]:
+    """The sources by the names of their modules without packages, where these are those of one source alone."""
+    names = [Path(reader.path).parent.name if Path(reader.path).stem == "__init__" else Path(reader.path).stem
+             for reader in readers]  # fmt: skip
+    counted = Counter(names)
+    return {name: reader for name, reader in zip(names, readers, strict=True) if counted[name] == 1}
 
 
 #: Names with the expressions that they stand for; None for those that are not known.
@@ -108,7 +139,7 @@ _DEEPEST: Final = 5
 
 class _Reader:
     def __init__(self, file: SourceFile) -> None:
-        self._path = file.path
+        self.path: Final = file.path
         self._file = file
         #: Name in the source -> the dotted name that it stands for.
         self._names: dict[str, str] = {}
@@ -122,7 +153,7 @@ class _Reader:
         #: Why the last schema was not read.
         self._why = ""
         #: The functions whose parameters are the names of operators, and those of them that something calls.
-        self._waiting: list[tuple[str, SourcePlace, str]] = []
+        self._waiting: list[tuple[str, SourcePlace, str, str | None]] = []
         self._called: set[str] = set()
         #: The functions that were read where they stand, and which statements came from that.
         self._read_functions: list[tuple[str, int, int]] = []
@@ -130,9 +161,26 @@ class _Reader:
         self._alone: set[int] = set()
         self.statements: list[RegistrationStatement] = []
         self.unread: list[tuple[SourcePlace, str]] = []
+        #: Code that gets a library, and was not read.
+        self.code: list[UnreadCode] = []
+        #: The calls that were read, and those that make libraries for variables.
+        self._known_calls: set[int] = set()
+        #: Names that are imported from other files: the name here -> the module, and the name there.
+        self._imported: dict[str, tuple[str, str]] = {}
 
-    def read(self, tree: ast.Module) -> None:
-        """Read imports and variables first, then calls and decorators."""
+    def take_imports(self, by_module: Mapping[str, _Reader]) -> None:
+        """Let names stand for what other sources give these names: functions of `torch.library`, and constants."""
+        for name, (module, original) in self._imported.items():
+            other = by_module.get(module)
+            if other is None or other is self:
+                continue
+            if other._names.get(original, "").startswith(_LIBRARY):
+                self._names[name] = other._names[original]
+            elif original in other._values and name not in self._values:
+                self._values[name] = other._values[original]
+
+    def read_names(self, tree: ast.Module) -> None:
+        """Read imports and variables."""
         nodes = [*ast.walk(tree)]
         bound: Counter[str] = Counter()
         for node in nodes:
@@ -140,8 +188,12 @@ class _Reader:
             self._alone.update(map(id, getattr(node, "decorator_list", ())))
             if isinstance(node, ast.Import):
                 self._names.update({alias.asname or alias.name: alias.name for alias in node.names})
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                self._names.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
+            elif isinstance(node, ast.ImportFrom):
+                module = node.module or ""
+                if module:
+                    self._names.update({alias.asname or alias.name: f"{module}.{alias.name}" for alias in node.names})
+                for alias in node.names:
+                    self._imported[alias.asname or alias.name] = (module.rpartition(".")[2], alias.name)
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 bound[node.id] += 1
             elif isinstance(node, ast.arg):
@@ -163,15 +215,22 @@ class _Reader:
                     self._read_assignment(f"{name}()", node.value, is_only=False)
             if bound[name] > 1:
                 del self._functions[name]
+
+    def read(self, tree: ast.Module) -> None:
+        """Read calls and decorators, once names are read."""
         self._read_body(tree.body, {}, ())
-        self.unread += [(place, told) for function, place, told in self._waiting if function not in self._called]
+        self._read_rest(tree)
+        for function, place, told, kernel_of in self._waiting:
+            if function not in self._called:
+                self._tell_at(place, told, kernel_of)
         # What a call of a function registers is not registered where the function stands.
         again = [range(first, end) for function, first, end in self._read_functions if function in self._called]
         gone = {number for numbers in again for number in numbers}
         self.statements[:] = [row for number, row in enumerate(self.statements) if number not in gone]
 
     def _read_assignment(self, name: str, value: ast.expr, *, is_only: bool) -> None:
-        if isinstance(value, ast.Call) and self._library_function(value) in ("Library", "_scoped_library"):
+        if isinstance(value, ast.Call) and self._library_function(value) in _MAKERS:
+            self._known_calls.add(id(value))
             given = [*value.args, *[None] * 3]
             namespace = self._text(given[0] or _keyword(value, "ns"), {})
             key = self._text(given[2] or _keyword(value, "dispatch_key"), {})
@@ -333,19 +392,35 @@ class _Reader:
 
     def _place(self, node: ast.stmt | ast.expr) -> SourcePlace:
         at = _text_offset(self._file, node) if id(node) in self._alone else -1
-        return SourcePlace(self._path, node.lineno, node.end_lineno or node.lineno, at)
+        return SourcePlace(self.path, node.lineno, node.end_lineno or node.lineno, at)
 
-    def _tell(self, call: ast.Call, what: str, node: ast.expr | None, around: tuple[_Around, ...]) -> None:
-        """Tell that something was not read; in a function with this as a parameter, unless its calls are read."""
+    def _tell(
+        self,
+        call: ast.Call,
+        what: str,
+        node: ast.expr | None,
+        around: tuple[_Around, ...],
+        kernel_of: str | None = None,
+    ) -> None:
+        """Tell that something was not read; in a function with this as a parameter, unless its calls are read.
+
+        It registers a kernel for an operator of the namespace `kernel_of`, any one if this is empty.
+        """
         shown = shorten(source_of(node)) if node is not None else shorten(source_of(call))
         why, self._why = self._why, ""
         told = f"{what} is `{shown}`, which this does not compute" + (f": {why}" if why else "")
         place = next((part.place for part in around if part.place is not None), self._place(call))
         outer = next((part.function for part in around if part.function), "")
         if outer and not any(part.is_called for part in around):
-            self._waiting.append((outer, place, told))
+            self._waiting.append((outer, place, told, kernel_of))
         else:
+            self._tell_at(place, told, kernel_of)
+
+    def _tell_at(self, place: SourcePlace, told: str, kernel_of: str | None) -> None:
+        if kernel_of is None:
             self.unread.append((place, told))
+        else:
+            self.code.append(UnreadCode(place, f"{told}: it", kernel_of, ""))
 
     def _full_name(self, node: ast.expr) -> str:
         """The dotted name that a name stands for; empty for other expressions."""
@@ -384,7 +459,9 @@ class _Reader:
         """Read a call by its method, the function of `torch.library` that it calls, and the library that has it."""
         target, names = call.func, context.names
         method, called, owner = what
-        if owner is not None and method in ("define", "impl", "_register_fake"):
+        is_known = (owner is not None and method in _METHODS) or called in ("define", *_DEFINERS, *_ADDERS)
+        self._known_calls.update([id(call)] if is_known else ())
+        if owner is not None and method in _METHODS:
             self._add_by_library(method, call, owner, context)
         elif called == "define":
             self._add_definition(call, context)
@@ -399,6 +476,37 @@ class _Reader:
         elif isinstance(target, ast.Name) and target.id in self._functions:
             self._read_function(self._functions[target.id], call, function, context)
 
+    def _read_rest(self, tree: ast.Module) -> None:
+        """Tell of libraries that go where nothing was read, and of schemas that no call that was read has."""
+        skipped: set[int] = set()
+        for node in ast.walk(tree):
+            children = [*ast.iter_child_nodes(node)]
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                # Documentation.
+                skipped.add(id(node.value))
+            if id(node) in self._known_calls:
+                skipped.update(id(inner) for inner in ast.walk(node) if not isinstance(inner, ast.Lambda))
+            elif isinstance(node, ast.Assign):
+                # Another name of a library is read as the first one.
+                skipped.update(id(node.value) for name in node.targets if source_of(name) in self._libraries)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._called:
+                skipped.update(map(id, children))
+            if id(node) in skipped or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+                continue
+            if isinstance(node, ast.Call) and self._library_function(node) in _MAKERS:
+                namespace = self._text(node.args[0], {}) if node.args else None
+                self._tell_code(node, "a library", namespace or "")
+            elif isinstance(node, (ast.Name, ast.Attribute)) and source_of(node) in self._libraries:
+                self._tell_code(node, f"the library `{source_of(node)}`", self._libraries[source_of(node)].namespace)
+                skipped.update(map(id, children))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SCHEMA.fullmatch(node.value):
+                name = node.value.partition("(")[0].strip()
+                self.unread.append((self._place(node), f"the schema of `{shorten(name)}` was not read"))
+
+    def _tell_code(self, node: ast.expr, what: str, namespace: str) -> None:
+        told = f"{what}, which code gets that was not read,"
+        self.code.append(UnreadCode(self._place(node), told, namespace, ""))
+
     def _read_function(
         self, definition: FunctionNode, call: ast.Call, decorated: FunctionNode | None, context: _Context
     ) -> None:
@@ -407,7 +515,7 @@ class _Reader:
             isinstance(node, ast.Call)
             and (
                 self._library_function(node) in ("define", *_DEFINERS, *_ADDERS)
-                or (isinstance(node.func, ast.Attribute) and node.func.attr in ("define", "impl", "_register_fake"))
+                or (isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS)
             )
             for node in ast.walk(definition)
         )
@@ -444,7 +552,8 @@ class _Reader:
         node = given[0] if given else _keyword(call, "schema") or _keyword(call, "op_name")
         text = self._text(node, context.names)
         if not text:
-            self._tell(call, "the name", node, context.around)
+            kernel_of = None if method == "define" else owner.namespace
+            self._tell(call, "the name", node, context.around, kernel_of)
             return
         namespace, _, name = text.partition("(")[0].rpartition("::")
         row = RegistrationStatement(namespace or owner.namespace, name.strip(), context.place)
@@ -520,7 +629,7 @@ class _Reader:
         texts = [self._text(argument, context.names) for argument in (given[1:] if owner is not None else given)]
         if not texts or not texts[0]:
             node = given[0] if given else None
-            self._tell(call, "the name", node, context.around)
+            self._tell(call, "the name", node, context.around, owner.namespace if owner is not None else "")
             return
         namespace, _, name = texts[0].rpartition("::")
         key = _ADDERS[called] or (texts[1] if len(texts) > 1 and texts[1] else "")

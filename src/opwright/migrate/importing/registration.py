@@ -82,10 +82,3 @@ def no_registrations(
             span = file.span(start, start + len(file.line_text(line)))
             return Fault.at(NO_REGISTRATIONS, message, span, label=reason, help=help)
     return Fault.at(NO_REGISTRATIONS, message, help=help)
-
-
-class SourceRegistrations(NamedTuple):
-    """What sources register, and what was not understood, by its place."""
-
-    statements: Sequence[RegistrationStatement]
-    unread: Sequence[tuple[SourcePlace, str]] = ()

@@ -87,7 +87,8 @@ class Written(NamedTuple):
     """What a run wrote: how many operators, the lines that can be deleted by file, and the statements that stay.
 
     `left_out` are files and folders that were not read, with the reason, `told` is what a process said,
-    `silent` are operators that return nothing and write nothing, and `tried` are the lines about calls.
+    `silent` are operators that return nothing and write nothing, `tried` are the lines about calls, and
+    `more_files` those that the run wrote beside the library file.
     """
 
     operators: int
@@ -97,6 +98,7 @@ class Written(NamedTuple):
     told: ExplainedLibrary | None = None
     silent: Sequence[str] = ()
     tried: Sequence[str] = ()
+    more_files: Sequence[str] = ()
 
 
 class ReadOperators(NamedTuple):
@@ -151,6 +153,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         rows = [row for row in read.statements if not row.is_bound]
         read = read._replace(statements=rows, modules=(), unread=[*read.unread, *told])
     from_python = read_python_sources(python)
+    told_code = [(code.place, f"{code.text} may register operators and kernels") for code in from_python.code]
+    from_python = from_python._replace(unread=[*from_python.unread, *told_code])
     # Python defines operators for kernels of either C++ interface.
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
     statements = [*read.statements, *[row._replace(is_stable=is_stable) for row in from_python.statements]]
@@ -163,7 +167,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
             raise no_registrations(message, "name the sources of the modules", read.unread, files)
         statements = [*process.statements]
     else:
-        statements = with_unread(statements, read.code)
+        statements = with_unread(statements, [*read.code, *from_python.code])
     if tried is not None:
         statements = with_tried(statements, tried)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
@@ -320,7 +324,7 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     whole_lines = _without_lines(read.deletable, [place for place, _ in read.imported.left])
     silent = [f"{operator.namespace}::{operator.name}" for operator in read.imported.operators if operator.is_silent]
     left, count = read.imported.left, len(read.imported.operators)
-    return Written(count, _ranges(whole_lines), left, read.left_out, read.told, silent, read.tried)
+    return Written(count, _ranges(whole_lines), left, read.left_out, read.told, silent, read.tried, [*contents][1:])
 
 
 def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:

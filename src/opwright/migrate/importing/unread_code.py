@@ -35,15 +35,25 @@ _CONTROL: Final = frozenset(
 _BOUNDARIES: Final = (";", "{", "}")
 _OBJECT_MACROS: Final = ("MAKE_TORCH_LIBRARY", "MAKE_TORCH_LIBRARY_IMPL")
 _TEXT: Final = re.compile(r'"(\w+)"')
+#: What a library of registrations is made for, and what registers without one.
+_KINDS: Final = frozenset(("DEF", "FRAGMENT", "IMPL"))
+_OF_DISPATCHER: Final = frozenset(("registerDef", "registerImpl", "registerFallback", "registerName"))
+_SCHEMA: Final = re.compile(r'"\s*(?:(\w+)::)?(\w+(?:\.\w+)?)\s*\([^"]*\)\s*->\s*[\w(]')
+_OPERATOR: Final = re.compile(r'"(?:(\w+)::)?(\w+(?:\.\w+)?)"')
 
 
 class UnreadCode(NamedTuple):
-    """A place with code that may register kernels: for which namespace and key, as far as these are known."""
+    """A place with code that may register kernels: for which namespace, key and operator, as far as these are known.
+
+    Code that names no key may register any kernel, unless it `defines` operators alone.
+    """
 
     place: SourcePlace
     text: str
     namespace: str
     key: str
+    operator: str = ""
+    defines: bool = False
 
 
 def unread_statements(body: Sequence[Token], read: Iterable[tuple[int, int]], variable: str) -> Iterator[list[Token]]:
@@ -109,25 +119,44 @@ def _gets_library(statement: Sequence[Token], variables: Collection[str]) -> boo
     return is_macro or any(token.text in variables for token in statement)
 
 
-def library_objects(source: CppSource) -> Iterator[UnreadCode]:
-    """The objects of a source that are libraries: `torch::Library name(FRAGMENT, "acme", ...)`, and macros for them."""
+def code_outside(source: CppSource, read: Iterable[tuple[int, int]]) -> Iterator[UnreadCode]:
+    """Code beside what was read, by its first and last characters, that makes or uses libraries of registrations.
+
+    These are libraries themselves, whatever holds them, as each names its kind and its namespace; calls of the
+    dispatcher; schemas; and kernels that are registered by the name of an operator.
+
+    >>> from opwright.syntax.cpp_source import parse_cpp
+    >>> text = 'auto l = new Lib(Lib::DEF, "a"); void f(L& l) { l.def("g(Tensor x) -> Tensor"); l.impl("h", &h); }'
+    >>> [(code.text, code.namespace, code.operator) for code in code_outside(parse_cpp("a.cpp", text), ())]
+    [('a library of `a`', 'a', ''), ('the schema of `g`', '', 'g'), ('`impl("h", ...)`', '', 'h')]
+    """
+    ends = sorted(read)
     tokens = source.tokens
-    for index, token in enumerate(tokens[:-2]):
-        is_object = token.text == "Library" and tokens[index + 1].kind == "name" and tokens[index + 2].text in "({"
-        opening = index + 2 if is_object else index + 1
-        if not is_object and (token.text not in _OBJECT_MACROS or tokens[opening].text != "("):
+    at = 0
+    for index, token in enumerate(tokens):
+        while at < len(ends) and ends[at][1] <= token.start:
+            at += 1
+        if at < len(ends) and ends[at][0] <= token.start:
             continue
-        given = arguments(tokens, opening)
-        words = [text_of(part) for part in given]
-        if is_object and len(words) < 3:
-            # A declaration of a function.
-            continue
-        named = _TEXT.fullmatch(words[1]) if is_object else None
-        namespace = named[1] if named is not None else "" if is_object else words[0]
-        last = tokens[min(closing_index(tokens, opening), len(tokens) - 1)]
-        place = SourcePlace(source.path, token.line, last.line, token.start)
-        name = tokens[index + 1].text if is_object else f"{token.text}({', '.join(words)})"
-        yield UnreadCode(place, f"the library `{shorten(name)}`", namespace, "")
+        texts = [following.text for following in tokens[index + 1 : index + 4]]
+        place = SourcePlace(source.path, token.line, token.line, token.start)
+        before = tokens[index - 1].text if index else ""
+        if token.text in _KINDS and before == "::" and texts[:1] == [","]:
+            namespace = texts[1].strip('"') if len(texts) > 1 else ""
+            named = namespace if _TEXT.fullmatch(texts[1] if len(texts) > 1 else "") else ""
+            yield UnreadCode(place, f"a library of `{namespace}`", named, "")
+        elif token.text in _OBJECT_MACROS and texts[:1] == ["("]:
+            words = [text_of(part) for part in arguments(tokens, index + 1)]
+            name = shorten(f"{token.text}({', '.join(words)})")
+            yield UnreadCode(place, f"the library `{name}`", words[0], "")
+        elif token.text in _OF_DISPATCHER and texts[:1] == ["("] and before in (".", "->"):
+            yield UnreadCode(place, f"`{token.text}` of the dispatcher", "", "")
+        elif token.kind == "text" and (schema := _SCHEMA.match(token.text)) is not None:
+            yield UnreadCode(place, f"the schema of `{schema[2]}`", schema[1] or "", "", schema[2], defines=True)
+        elif token.text == "impl" and before in (".", "->") and texts[:1] == ["("]:
+            operator = _OPERATOR.fullmatch(texts[1]) if len(texts) > 1 else None
+            if operator is not None:
+                yield UnreadCode(place, f'`impl("{operator[2]}", ...)`', operator[1] or "", "", operator[2])
 
 
 def with_unread(
@@ -141,13 +170,13 @@ def with_unread(
     operators = {(row.namespace, row.name): row for row in statements if row.schema}
     for code in unread:
         key = code.key or "Autograd"
-        if is_apart((key,)):
+        if is_apart((key,)) or code.defines:
             continue
         rows += [
             RegistrationStatement(
                 namespace, name, code.place, keys=(key,), by_hand=code.text, is_stable=row.is_stable, is_unread=True
             )
             for (namespace, name), row in operators.items()
-            if code.namespace in ("", namespace)
+            if code.namespace in ("", namespace) and code.operator in ("", name)
         ]
     return rows

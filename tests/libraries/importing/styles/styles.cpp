@@ -1,0 +1,191 @@
+// Styles of registration, each in a namespace of its own.
+#include <torch/library.h>
+#include <torch/types.h>
+
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <vector>
+
+at::Tensor same(const at::Tensor& x) { return x.clone(); }
+at::Tensor other(const at::Tensor& x) { return x.clone(); }
+int64_t version() { return 3; }
+namespace {
+at::Tensor hidden(const at::Tensor& x) { return x.clone(); }
+struct Kernels {
+  static at::Tensor stat(const at::Tensor& x) { return x.clone(); }
+};
+struct Functor final : c10::OperatorKernel {
+  void operator()(const c10::OperatorHandle&, c10::DispatchKeySet, torch::jit::Stack*) {}
+};
+}  // namespace
+template <int N, bool F>
+at::Tensor kt(const at::Tensor& x) { return x + N; }
+at::Tensor over(const at::Tensor& x) { return x.clone(); }
+at::Tensor over(const at::Tensor& x, int64_t n) { return x + n; }
+void boxed(const c10::OperatorHandle&, torch::jit::Stack*) {}
+
+// plain
+TORCH_LIBRARY(s01, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(s01, CPU, m) { m.impl("f", &same); }
+
+// X-macros
+#define S02_OPS(X) X(relu6x) X(gelux)
+#define S02_DEF(name) m.def(#name "(Tensor x) -> Tensor");
+#define S02_IMPL(name) m.impl(#name, &same);
+TORCH_LIBRARY(s02, m) { S02_OPS(S02_DEF) }
+TORCH_LIBRARY_IMPL(s02, CPU, m) { S02_OPS(S02_IMPL) }
+
+// a helper that takes the library
+void s03_more(torch::Library& m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.impl("f", c10::DispatchKey::CPU, &same);
+}
+TORCH_LIBRARY(s03, m) { s03_more(m); }
+
+// a template that takes the library
+template <int N>
+void s04_more(torch::Library& m, const char* name) { m.def(name, &kt<N, true>); }
+TORCH_LIBRARY(s04, m) { s04_more<3>(m, "f"); m.def("g(Tensor x) -> Tensor"); }
+
+// an object
+static torch::Library s05(torch::Library::DEF, "s05", std::nullopt, __FILE__, __LINE__);
+static int s05_done = [] { s05.def("f(Tensor x) -> Tensor"); s05.impl("f", c10::DispatchKey::CPU, &same); return 0; }();
+
+// a reference
+TORCH_LIBRARY(s06, m) { auto& l = m; l.def("f(Tensor x) -> Tensor"); l.impl("f", c10::DispatchKey::CPU, &same); }
+
+// a loop over names
+TORCH_LIBRARY(s07, m) {
+  for (const char* name : {"one", "two"}) m.def((std::string(name) + "(Tensor x) -> Tensor").c_str());
+}
+
+// a condition at run time
+TORCH_LIBRARY(s08, m) {
+  m.def("f(Tensor x) -> Tensor");
+  if (!std::getenv("S08_OFF")) { m.def("g(Tensor x) -> Tensor"); m.impl("f", c10::DispatchKey::CPU, &same); }
+}
+
+// a static initialiser with an object inside
+struct S09 {
+  torch::Library library;
+  S09() : library(torch::Library::DEF, "s09", std::nullopt, __FILE__, __LINE__) {
+    library.def("f(Tensor x) -> Tensor");
+  }
+};
+static S09 s09;
+
+// a list of keys
+TORCH_LIBRARY(s10, m) {
+  m.def("f(Tensor x) -> Tensor");
+  for (auto key : {c10::DispatchKey::CPU, c10::DispatchKey::AutogradCPU}) m.impl("f", torch::dispatch(key, &same));
+}
+
+// lambdas
+TORCH_LIBRARY(s11, m) { m.def("f(Tensor x) -> Tensor", [](const at::Tensor& x) { return x.clone(); }); }
+
+// a functor, boxed kernels, fallthroughs
+TORCH_LIBRARY(s12, m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.impl("f", torch::dispatch(c10::DispatchKey::CPU, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Functor>())));
+}
+TORCH_LIBRARY(s13, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(s13, CUDA, m) { m.impl("f", torch::CppFunction::makeFromBoxedFunction<&boxed>()); }
+TORCH_LIBRARY(s14, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(s14, AutogradCPU, m) { m.impl("f", torch::CppFunction::makeFallthrough()); }
+
+// RegisterOperators
+static auto s15 = torch::RegisterOperators()
+    .op("s15::f(Tensor x) -> Tensor", torch::RegisterOperators::options().kernel<decltype(same), &same>(c10::DispatchKey::CPU))
+    .op("s15::g(Tensor x) -> Tensor", &other);
+static auto s16 = torch::RegisterOperators("s16::f(Tensor x) -> Tensor", &same);
+
+// an inferred schema
+TORCH_LIBRARY(s17, m) { m.def("f", &version); m.def("g", TORCH_FN(same)); }
+
+// a macro that is the block
+#define S18_LIBRARY(ns, name) TORCH_LIBRARY(ns, m) { m.def(name "(Tensor x) -> Tensor"); }
+S18_LIBRARY(s18, "f")
+
+// the namespace by a macro
+#define S19_NAME s19
+TORCH_LIBRARY(S19_NAME, m) { m.def("f(Tensor x) -> Tensor"); }
+
+// schemas in constants, and texts that are joined
+constexpr const char* S20 = "f(Tensor x) -> Tensor";
+TORCH_LIBRARY(s20, m) { m.def(S20); }
+TORCH_LIBRARY(s21, m) { m.def((std::string("f") + "(Tensor x) -> Tensor").c_str()); m.def("g(Tensor x)" " -> Tensor"); }
+TORCH_LIBRARY(s22, m) { m.def(torch::schema("f(Tensor x) -> Tensor", c10::AliasAnalysisKind::PURE_FUNCTION)); }
+
+// lambdas and pointers around the library
+TORCH_LIBRARY(s23, m) { [&] { m.def("f(Tensor x) -> Tensor"); }(); }
+TORCH_LIBRARY(s24, m) { auto* p = &m; p->def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY(s25, m) { auto add = [&m](const char* schema) { m.def(schema); }; add("f(Tensor x) -> Tensor"); }
+struct S26Row { const char* schema; at::Tensor (*kernel)(const at::Tensor&); };
+static const S26Row S26_ROWS[] = {{"f(Tensor x) -> Tensor", &same}, {"g(Tensor x) -> Tensor", &other}};
+TORCH_LIBRARY(s26, m) { for (const auto& row : S26_ROWS) m.def(row.schema, row.kernel); }
+
+// kernels without a plain name
+TORCH_LIBRARY(s27, m) {
+  m.def("f(Tensor x) -> Tensor", static_cast<at::Tensor (*)(const at::Tensor&)>(&over));
+}
+TORCH_LIBRARY(s28, m) { m.def("f(Tensor x) -> Tensor", &kt<3, true>); m.def("g(Tensor x) -> Tensor", TORCH_FN((kt<4, false>))); }
+TORCH_LIBRARY(s29, m) { m.def("f(Tensor x) -> Tensor", &Kernels::stat); }
+TORCH_LIBRARY(s30, m) { m.def("f(Tensor x) -> Tensor", &hidden); }
+
+// conditions of the compiler
+TORCH_LIBRARY(s31, m) { if constexpr (sizeof(void*) == 8) { m.def("f(Tensor x) -> Tensor"); } }
+TORCH_LIBRARY(s32, m) {
+#if defined(S32_ON) || 1
+  m.def("f(Tensor x) -> Tensor");
+#else
+  m.def("g(Tensor x) -> Tensor");
+#endif
+}
+TORCH_LIBRARY(s33, m) { m.def(std::getenv("S33") ? "f(Tensor x) -> Tensor" : "g(Tensor x) -> Tensor"); }
+
+// an included list
+TORCH_LIBRARY(s34, m) {
+#include "more.inc"
+}
+
+// chains, objects by macros, functions and pointers
+TORCH_LIBRARY(s35, m) { m.def("f(Tensor x) -> Tensor").impl("f", c10::DispatchKey::CPU, &same).def("g(Tensor x) -> Tensor"); }
+static auto s36 = MAKE_TORCH_LIBRARY(s36);
+static auto& s36_done = s36.def("f(Tensor x) -> Tensor");
+torch::Library& s37() {
+  static torch::Library library(torch::Library::FRAGMENT, "s37", std::nullopt, __FILE__, __LINE__);
+  return library;
+}
+static auto& s37_done = s37().def("f(Tensor x) -> Tensor");
+std::vector<std::function<void(torch::Library&)>>& s38_registry() {
+  static std::vector<std::function<void(torch::Library&)>> registry;
+  return registry;
+}
+static int s38_added = (s38_registry().push_back([](torch::Library& l) { l.def("f(Tensor x) -> Tensor"); }), 0);
+TORCH_LIBRARY(s38, m) { for (auto& add : s38_registry()) add(m); }
+TORCH_LIBRARY(s39, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(s39, AutogradPrivateUse1, m) { m.impl("f", &same); }
+
+// names that macros join
+#define S40_DEF(name) m.def("pre_" #name "(Tensor x) -> Tensor"); m.impl("pre_" #name, c10::DispatchKey::CPU, &name##_kernel)
+at::Tensor twice_kernel(const at::Tensor& x) { return x * 2; }
+TORCH_LIBRARY(s40, m) { S40_DEF(twice); }
+
+TORCH_LIBRARY(s41, m) { m.set_python_module("s41.fakes"); m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_FRAGMENT(s42, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_FRAGMENT(s42, m) { m.def("g(Tensor x) -> Tensor", {at::Tag::core}); }
+#define S43_LIBRARY TORCH_LIBRARY
+S43_LIBRARY(s43, m) { m.def("f(Tensor x) -> Tensor"); }
+static auto s44 = std::make_unique<torch::Library>(torch::Library::DEF, "s44", std::nullopt, __FILE__, __LINE__);
+static auto& s44_done = s44->def("f(Tensor x) -> Tensor");
+static auto s45 = c10::Dispatcher::singleton().registerDef(torch::schema("s45::f(Tensor x) -> Tensor"), "here");
+static auto* s46 = new torch::Library(torch::Library::DEF, "s46", std::nullopt, __FILE__, __LINE__);
+static auto& s46_done = s46->def("f(Tensor x) -> Tensor");
+using Lib = torch::Library;
+void s47_more(Lib& l) { l.impl("f", c10::DispatchKey::AutogradCPU, &same); }
+TORCH_LIBRARY(s47, m) { m.def("f(Tensor x) -> Tensor", &same); s47_more(m); }
+static Lib s48(Lib::DEF, "s48", std::nullopt, __FILE__, __LINE__);
+static auto& s48_done = s48.def("f(Tensor x) -> Tensor");
+TORCH_LIBRARY(s49, m) { m.def("s49::f(Tensor x) -> Tensor"); m.def("g.over(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(s49, CPU, m) { m.impl(TORCH_SELECTIVE_NAME("s49::f"), &same); m.impl("s49::g.over", same); }

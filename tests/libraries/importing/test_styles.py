@@ -1,0 +1,95 @@
+"""Styles of registration, each with a namespace of its own in `styles`: none is silent, and none is falsely alike."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opwright.migrate.importing.process import loaded_library
+from opwright.migrate.importing.run import ImportRequest, check_import, read_operators, write_import
+from opwright.source.diagnostic import Diagnostics
+
+STYLES = Path(__file__).parent / "styles"
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the styles, from which processes import."""
+    copy = tmp_path / "sources"
+    copy.mkdir()
+    for path in STYLES.iterdir():
+        shutil.copy(path, copy / path.name.removesuffix(".txt"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(copy))
+    return copy
+
+
+def build(source: Path, library: Path) -> None:
+    """Compile a source into a library that PyTorch loads."""
+    paths = pytest.importorskip("torch.utils.cpp_extension")
+    includes = [word for path in paths.include_paths() for word in ("-isystem", path)]
+    (folder,) = paths.library_paths()[:1]
+    words = ["-O0", "-std=c++20", "-fPIC", "-shared", "-w", f"-L{folder}", "-ltorch", "-ltorch_cpu", "-lc10"]
+    subprocess.run(["g++", str(source), "-o", str(library), *includes, *words], check=True)
+
+
+def test_places_of_each_style_are_named(sources: Path) -> None:
+    """Of each style, the operators are read, or a place says that something was not."""
+    read = read_operators(ImportRequest((str(sources),), (), {}, "o.yaml"))
+    namespaces = {operator.namespace for operator in read.imported.operators}
+    text = (sources / "styles.cpp").read_text() + (sources / "styles.py").read_text()
+    names = set(re.findall(r"\b[sp]\d\d\b", text))
+    assert len(names) >= 60
+    lines = {place.first for place, _ in read.imported.left if place.path.endswith("styles.cpp")}
+    more = {place.first for place, _ in read.imported.left if place.path.endswith("styles.py")}
+    for name in sorted(names - namespaces):
+        path, told = ("styles.cpp", lines) if name.startswith("s") else ("styles.py", more)
+        rows = (sources / path).read_text().splitlines()
+        assert any(name in "".join(rows[max(number - 3, 0) : number]).lower() for number in told), name
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("torch")
+@pytest.mark.skipif(sys.platform != "linux", reason="the compiler is called as on Linux")
+def test_no_style_is_silent_or_falsely_alike(sources: Path) -> None:
+    """Each operator and each kernel of the process is in the file or named, and no silence counts as equality."""
+    library = sources / "built.so"
+    build(sources / "styles.cpp", library)
+    modules = ("styles", str(library))
+    loaded = loaded_library(modules)
+    assert len({namespace for namespace, _ in loaded.operators}) >= 60
+    request = ImportRequest((str(sources),), modules, {}, "o.yaml")
+    written = write_import(request, force=False)
+    assert written.told is not None
+    text = Path("o.yaml").read_text()
+    told = "\n".join(written.told.lines)
+    unmentioned, unnamed = [], []
+    for (namespace, name), operator in loaded.operators.items():
+        entry = re.search(rf"func: (?:{namespace}::)?{re.escape(operator.schema)}(?:\n  .*)*", text)
+        if f"`{namespace}::{name}`" not in told and entry is None:
+            unmentioned.append(f"{namespace}::{name}")
+        by_hand = entry is None or "manual_kernel_registration" in entry[0]
+        if entry is not None and not by_hand:
+            unnamed += [f"{namespace}::{name} {key}" for key in operator.kernels
+                        if key not in entry[0] and f"`{namespace}::{name}`: no source that was read has" not in told
+                        and not (key == "CompositeImplicitAutograd" and "dispatch" not in entry[0])]  # fmt: skip
+    assert not unmentioned
+    assert not unnamed
+
+    # Without the process, what counts as alike has each operator and each kernel of the process.
+    alone = ImportRequest((str(sources),), (), {}, "alone.yaml")
+    write_import(alone, force=False)
+    checked = check_import(alone, "auto", Diagnostics())
+    statements = checked.read.statements
+    false = []
+    for key in checked.comparison.alike & loaded.operators.keys():
+        keys = {own for row in statements if (row.namespace, row.name) == key for own in row.keys}
+        false += [f"{'::'.join(key)} {own}" for own in loaded.operators[key].kernels if own not in keys]
+    assert not false
+    absent = checked.comparison.alike - loaded.operators.keys()
+    assert absent <= {("s32", "g")}, "the build leaves it out"
