@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan judge cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -85,6 +85,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make second-gradients     # differentiates 500 random operators with formulas twice; COUNT=100 SEED=2
 #:   make shapes               # compiles the code of every shape of library entry; COUNT=100 compiles fewer, SEED=1 others
 #:   make asan                 # calls with changed arguments under AddressSanitizer; COUNT=10000 TRACED=1000 UNCHECKED=500
+#:   make judge                # right and wrong kernels of ten kinds, and cheats, before the judge; SEED=7 ONLY=rms_norm
 #:   make kills                # kills generations, and disturbs `check --fix`; COUNT=500 sets how many of each
 #:   make edits                # random edits, after which runs write what fresh runs write; COUNT=200 SEED=7
 #:   make renames              # renames in the editor, each of which changes the name alone; COUNT=300
@@ -427,6 +428,13 @@ written-schemas: $(REFERENCE)
 asan: $(REFERENCE)
 	$(VENV)/bin/python -m tests.asan $(if $(COUNT),--count $(COUNT)) $(if $(TRACED),--traced $(TRACED)) \
 	    $(if $(UNCHECKED),--unchecked $(UNCHECKED)) $(if $(ONLY),--only '$(ONLY)')
+
+# Right kernels of ten kinds, wrong ones and cheats, judged by `opwright accept` with the seed 1 and with SEED, beside what usual
+# judges say of them. Kernels in Numba and Triton are left out where these cannot be installed.
+judge: SEED ?= 2
+judge: $(REFERENCE)
+	@$(PIP) numba triton || echo 'Numba or Triton is missing: their kernels are left out'
+	$(VENV)/bin/python -m tests.judge --seeds 1 $(SEED) $(if $(ONLY),--only '$(ONLY)')
 
 # The code of every shape of library entry that `opwright check` accepts, read by the C++ compiler: of all pairs of what
 # an entry can say, or of the COUNT rows with most of them; SEED makes other rows.

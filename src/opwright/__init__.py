@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from opwright.emit.registry import build_folders, emitters
     from opwright.files.plan import Plan, PlannedFile
     from opwright.libraries.extension.inline import BuildFailed, inline
+    from opwright.libraries.judge.accept import Judge, accept
+    from opwright.libraries.judge.verdict import Finding, Timing, Verdict
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -79,10 +81,12 @@ __all__ = [
     "Emitter",
     "Fault",
     "FaultsFound",
+    "Finding",
     "FunctionSchema",
     "Generation",
     "Inputs",
     "Job",
+    "Judge",
     "ListType",
     "NamedConstant",
     "NativeFunction",
@@ -96,8 +100,11 @@ __all__ = [
     "Return",
     "SchemaKind",
     "Signature",
+    "Timing",
     "Type",
+    "Verdict",
     "ViewGroup",
+    "accept",
     "build_folders",
     "convention",
     "cpp",
@@ -119,6 +126,8 @@ _MODULES: "Final" = {
     "emit.emitter": ("Emitter", "Job", "Options"),
     "emit.registry": ("build_folders", "emitters"),
     "libraries.extension.inline": ("BuildFailed", "inline"),
+    "libraries.judge.accept": ("Judge", "accept"),
+    "libraries.judge.verdict": ("Finding", "Timing", "Verdict"),
     "files.plan": ("Plan", "PlannedFile"),
     "model.catalog": ("Catalog",),
     "model.dispatch_key": ("DispatchKey",),

@@ -33,6 +33,7 @@ _GROUPS: Final = {
     },
     "For libraries and backends": {
         "format": "write library, backend and derivative files in one canonical layout",
+        "accept": "judge a kernel: accept or refuse it by what an entry says",
         "port": "move the C++ kernels of a library to PyTorch's stable headers",
         "stubs": "write stubs, so that type checkers and editors know the operators of torch.ops",
         "coverage": "report which operators a backend implements, and what breaks",

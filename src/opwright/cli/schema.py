@@ -4,6 +4,7 @@
   opwright schema dump              that of what `opwright dump` writes
   opwright schema bindings          that of what `opwright dump --for bindings` writes
   opwright schema diff              that of what `opwright diff --format json` writes
+  opwright schema accept            that of what `opwright accept --format json` writes
   opwright schema actions           that of what `opwright generate --describe json` writes
 
 An editor with a YAML language server uses it to complete and to check fields, for instance with this line at the
@@ -32,6 +33,7 @@ DOCUMENTS: Final = {
     "dump": "opwright.tools.dump.fields",
     "bindings": "opwright.tools.bindings.fields",
     "diff": "opwright.tools.diff.reports",
+    "accept": "opwright.libraries.judge.verdict",
     "actions": "opwright.builds.actions.formats",
 }
 

@@ -107,8 +107,25 @@ def inline(
     >>> acme.twice(torch.ones(2))  # doctest: +SKIP
     tensor([2., 2.])
     """
+    return load_library(build_texts(yaml, cpp, cuda=cuda, derivatives=derivatives, verbose=verbose), name)
+
+
+def build_texts(
+    yaml: str,
+    cpp: str,
+    *,
+    cuda: str | None = None,
+    derivatives: str | None = None,
+    verbose: bool = False,
+    flags: tuple[str, ...] = (),
+) -> str:
+    """Build what `inline` loads. Gives the folder with the shared object and the modules. Raises what `inline` does.
+
+    `flags` are more flags for the C++ compiler, which also links.
+    """
     texts = _Texts(yaml, cpp, cuda, derivatives)
     toolchain = find_toolchain(cuda=cuda is not None)
+    toolchain = toolchain._replace(compile=(*toolchain.compile, *flags), link=(*toolchain.link, *flags))
     key = texts.key(toolchain)
     top = code_cache()
     build = find_kept(top, key)
@@ -118,7 +135,7 @@ def inline(
             if build is None:
                 with _reported_mistakes():
                     build = _build(texts, toolchain, top, key, verbose=verbose)
-    return load_library(build.path, name)
+    return build.path
 
 
 @contextlib.contextmanager

@@ -1,0 +1,697 @@
+"""Program that makes the tensors of calls, and knows what is right. It never loads a candidate.
+
+`python -m opwright.libraries.judge.oracle DESCRIPTOR` serves the socket with that number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from opwright.libraries.judge.worker import hide_memory, receive, send
+
+#: PyTorch has no types here.
+_Torch: TypeAlias = Any
+_Tensor: TypeAlias = Any
+_Message: TypeAlias = "dict[str, Any]"
+
+_PAGE: Final = mmap.PAGESIZE
+#: How long the reference may take for a call, with what finds out how exact it is.
+_SECONDS: Final = 4.0
+#: What memory beside tensors has.
+_PATTERN: Final = 0xA5
+
+
+class _Case:
+    """A call: the values of its arguments, by name, and the truth about it once it is known."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values: Final = values
+        self.truth: Any = None
+        self.layout: list[list[int]] = []
+        self.storages: list[_Placed] = []
+        self.accepted: set[bytes] = set()
+
+
+class _Placed(NamedTuple):
+    """Where the storage of tensors is in a file, and the bytes that it has there at first."""
+
+    file: int
+    at: int
+    size: int
+    start: int
+    data: bytes
+    tensors: list[_Tensor]
+    is_written: bool
+
+
+class Oracle:
+    """The calls of one entry, and the truth about them."""
+
+    def __init__(self, facts: _Message) -> None:
+        self._torch: Final[_Torch] = import_module("torch")
+        self._tree: Final[Any] = import_module("torch.utils._pytree")
+        self._facts: Final = facts
+        self._engine: Final[dict[str, Any]] = {"__name__": "opwright_engine"}
+        exec(compile(facts["engine"], "<engine>", "exec"), self._engine)
+        self._judge: Final[dict[str, Any]] = {}
+        if facts["check"]:
+            exec(compile(facts["check"], "<checks>", "exec"), self._judge)
+        sys.path[:0] = facts["folders"]
+        module, _, name = facts["reference"].partition(":")
+        self._reference: Final[Callable[..., Any]] = getattr(import_module(module), name)
+        self._arguments: Final[list[_Message]] = facts["arguments"]
+        self._written: Final = [argument["name"] for argument in self._arguments if argument["written"]]
+        self._cases: Final[list[_Case]] = []
+        self._drawn: Final[dict[str, _Message]] = {}
+        self._torch.set_num_threads(1)
+
+    # Arguments
+
+    def do_draw(self, message: _Message) -> _Message:
+        """Make a call, unless the entry refuses it or nothing is known of it. Gives its number.
+
+        Candidates that are judged with the same seed get the same calls.
+        """
+        key = json.dumps(message, sort_keys=True)
+        if key not in self._drawn:
+            self._drawn[key] = self._draw(message)
+        return self._drawn[key]
+
+    def _draw(self, message: _Message) -> _Message:
+        try:
+            values, script = self._values(message)
+        except Exception as error:
+            return {"unusable": f"the arguments cannot be made: {type(error).__name__}: {error}"}
+        for name, layouts in self._facts["copied"].items() if message["form"] == "function" else ():
+            values[name] = self._map(partial(_copied, layouts), values[name])
+        case = _Case(values)
+        refusal = self._refusal(values)
+        if refusal and not message.get("wrong"):
+            return {"refused": refusal}
+        if refusal:
+            self._cases.append(case)
+            text = {"text": self._text(values), "script": script}
+            return {"case": len(self._cases) - 1, "refused": refusal, **text}
+        if not message.get("wrong"):
+            try:
+                with self._torch.no_grad(), _time_limit(_SECONDS):
+                    case.truth = self._truth_of(self._compute(case), self._call(values))
+            except _TooSlow as error:
+                return {"unusable": f"the reference is too slow: {error}"}
+            except Exception as error:
+                return {"unusable": f"the reference raises {type(error).__name__}: {str(error)[:300]}"}
+        self._cases.append(case)
+        return {"case": len(self._cases) - 1, "text": self._text(values), "script": script, **self._shape_of(case)}
+
+    def _values(self, message: _Message) -> tuple[dict[str, Any], str]:
+        """The values of the arguments, and the Python text that makes them."""
+        torch = self._torch
+        names = [argument["name"] for argument in self._arguments]
+        defaults = {argument["name"]: argument.get("default") for argument in self._arguments}
+        space = {"torch": torch, "math": math}
+        if "author" in message:
+            torch.manual_seed(message["seed"])
+            cast = ""
+            given, named = eval(f"(lambda *given, **named: (given, named))({message['author']}\n)", space)
+            values = {**defaults, **dict(zip(names, given, strict=False)), **named}
+            if message.get("dtype"):
+                dtype = getattr(torch, message["dtype"])
+                cast = f" (in {message['dtype']})"
+                values = {
+                    name: self._map(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor, value)
+                    for name, value in values.items()
+                }
+            return values, f"{message['author'].strip()}  # after torch.manual_seed({message['seed']}){cast}"
+        layouts = message.get("layouts", {})
+        texts = {name: repr(value) for name, value in defaults.items()}
+        for name, spec in message["values"].items():
+            texts[name] = self._expression(spec, layouts.get(name, ""))
+        values = {name: eval(texts[name], space) for name in names}
+        for name, wanted in self._facts["copied"].items() if message["form"] == "function" else ():
+            # Kernels behind generated code get copies.
+            if isinstance(values[name], torch.Tensor) and not any(_has_layout(values[name], other) for other in wanted):
+                texts[name] += (
+                    ".contiguous(memory_format=torch.channels_last)"
+                    if wanted[0] == "channels_last"
+                    else ".contiguous()"
+                )
+        parts = [
+            f"{argument['name']}={texts[argument['name']]}" if argument["keyword"] else texts[argument["name"]]
+            for argument in self._arguments
+        ]
+        return values, ", ".join(parts)
+
+    def _expression(self, spec: _Message, layout: str) -> str:
+        if "value" in spec:
+            return repr(spec["value"])
+        if "tensors" in spec:
+            return f"[{', '.join([self._expression(item, layout) for item in spec['tensors']])}]"
+        return laid_out(expression(spec), spec["shape"], layout)
+
+    def _map(self, change: Callable[[_Tensor], _Tensor], value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, list):
+            return [self._map(change, item) for item in value]
+        return change(value) if isinstance(value, self._torch.Tensor) else value
+
+    def _refusal(self, values: dict[str, Any]) -> str:
+        """The message of the entry for a call that it does not take."""
+        check = self._judge.get("_check")
+        if check is None:
+            return ""
+        positional = [values[argument["name"]] for argument in self._arguments if not argument["keyword"]]
+        named = {argument["name"]: values[argument["name"]] for argument in self._arguments if argument["keyword"]}
+        try:
+            check(*positional, **named)
+        except Exception as error:
+            return str(error) or type(error).__name__
+        return ""
+
+    # The truth
+
+    def _call(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        return self._engine["Call"](tuple(values.values()), {})
+
+    def _compute(self, case: _Case) -> Callable[[Any], list[_Tensor]]:
+        """The reference as a function of calls that gives tensors, one after the other."""
+
+        def compute(call: Any) -> list[_Tensor]:  # noqa: ANN401
+            names = list(case.values)
+            copies = self._tree.tree_map_only(self._torch.Tensor, lambda tensor: tensor.clone(), call)
+            values = dict(zip(names, copies.args, strict=True))
+            results = self._call_reference(values)
+            listed = list(results) if isinstance(results, tuple) else [] if results is None else [results]
+            case.layout = [[len(item)] if isinstance(item, (list, tuple)) else [] for item in listed]
+            leaves = [leaf for item in listed for leaf in (item if isinstance(item, (list, tuple)) else [item])]
+            return [leaf for leaf in leaves if isinstance(leaf, self._torch.Tensor)]
+
+        return compute
+
+    def _call_reference(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        positional = [values[argument["name"]] for argument in self._arguments if not argument["keyword"]]
+        named = {argument["name"]: values[argument["name"]] for argument in self._arguments if argument["keyword"]}
+        return self._reference(*positional, **named)
+
+    def _truth_of(self, function: Callable[[Any], list[_Tensor]], call: Any) -> Any:  # noqa: ANN401
+        return self._engine["truth_of"](function, call)
+
+    def _shape_of(self, case: _Case) -> _Message:
+        return {
+            "zeros": self._engine["passes_as_zeros"](case.truth) if case.truth is not None else [],
+            "elements": max([tensor.numel() for tensor in self._tensors(case.values)], default=0),
+            "results": len(case.truth.exact) if case.truth is not None else 0,
+        }
+
+    def _tensors(self, values: Mapping[str, Any]) -> list[_Tensor]:
+        leaves = self._tree.tree_flatten(list(values.values()))[0]
+        return [leaf for leaf in leaves if isinstance(leaf, self._torch.Tensor)]
+
+    def _text(self, values: Mapping[str, Any]) -> str:
+        """What a call is, in a line."""
+        return ", ".join([f"{name}={self._shown(value)}" for name, value in values.items()])
+
+    def _shown(self, value: Any) -> str:  # noqa: ANN401
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._shown, value))}]"
+        if not isinstance(value, self._torch.Tensor):
+            return repr(value)
+        strides = "" if value.is_contiguous() else f" with strides {list(value.stride())}"
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}{strides}"
+
+    # Memory
+
+    def do_place(self, message: _Message) -> _Message:
+        """Write the tensors of a call into two files: those that are only read, and those that are written.
+
+        Storages end, or begin, where pages that nobody may touch do.
+        """
+        case = self._cases[message["case"]]
+        values, sizes = case.values, [0, 0]
+        places: dict[int, int] = {}
+        placed: list[_Placed] = []
+        facts: list[_Message] = []
+        specs: dict[str, _Message] = {}
+        for name, value in values.items():
+            specs[name] = self._spec(value, name in self._written, message["side"], places, placed, facts, sizes)
+        case.storages = placed
+        paths = message["files"]
+        for number, path in enumerate(paths):
+            content = bytearray([_PATTERN]) * max(sizes[number], _PAGE)
+            for item in placed:
+                if item.file == number:
+                    content[item.at + item.start : item.at + item.start + len(item.data)] = item.data
+            with open(path, "r+b" if os.path.exists(path) else "w+b") as stream:
+                stream.write(content)
+        segments = [{"file": item.file, "at": item.at, "size": item.size} for item in placed]
+        names = [argument["name"] for argument in self._arguments if not argument["keyword"]]
+        return {
+            "segments": segments,
+            "tensors": facts,
+            "positional": [specs[name] for name in names],
+            "named": {name: spec for name, spec in specs.items() if name not in names},
+            "signature": [[fact["dtype"], fact["shape"], fact["stride"], fact["nbytes"]] for fact in facts],
+        }
+
+    def _spec(
+        self,
+        value: Any,  # noqa: ANN401
+        is_written: bool,
+        side: str,
+        places: dict[int, int],
+        placed: list[_Placed],
+        facts: list[_Message],
+        sizes: list[int],
+    ) -> _Message:
+        if isinstance(value, list) and any(isinstance(item, self._torch.Tensor) for item in value):
+            return {
+                "tensors": [
+                    None if item is None else self._spec(item, is_written, side, places, placed, facts, sizes)["tensor"]
+                    for item in value
+                ]
+            }
+        if isinstance(value, self._torch.dtype):
+            return {"dtype": str(value).removeprefix("torch.")}
+        if isinstance(value, self._torch.device):
+            return {"device": str(value)}
+        if not isinstance(value, self._torch.Tensor):
+            return {"value": value}
+        storage = value.untyped_storage()
+        count = storage.nbytes() if value.numel() else 0
+        number = -1
+        if count:
+            number = places.get(storage.data_ptr(), -1)
+            if number < 0 or placed[number].is_written != is_written:
+                number = len(placed)
+                places[storage.data_ptr()] = number
+                file = 1 if is_written else 0
+                size = -(-count // _PAGE) * _PAGE
+                start = size - count if side == "end" else 0
+                # Elements are aligned wherever they are.
+                start -= start % max(value.element_size(), self._facts["alignment"])
+                data = bytes(storage.tolist()) if count < 64 else _bytes_of(self._torch, storage)
+                placed.append(_Placed(file, sizes[file], size, start, data, [], is_written))
+                sizes[file] += size
+            placed[number].tensors.append(value)
+        facts.append(
+            {
+                "segment": number,
+                "start": placed[number].start if count else 0,
+                "nbytes": count,
+                "dtype": str(value.dtype).removeprefix("torch."),
+                "shape": list(value.shape),
+                "stride": list(value.stride()),
+                "offset": value.storage_offset(),
+            }
+        )
+        return {"tensor": len(facts) - 1}
+
+    # What was found
+
+    def do_check(self, message: _Message) -> _Message:
+        """What is wrong with the results of a call, and with the arguments that it wrote."""
+        case = self._cases[message["case"]]
+        rows, path = self._rows(message["results"]), message["file"]
+        written, fault = self._written_tensors(case, message["written"])
+        if fault:
+            return {"fault": fault, "check": "memory"}
+        with open(path, "rb") as stream:
+            data = stream.read()
+        tensors = []
+        if not rows and all(self._facts["returns"]):
+            rows = [[]] * len(self._facts["returns"])
+        if len(rows) != len(self._facts["returns"]):
+            return {"fault": f"there are {len(rows)} results, and the schema has {len(self._facts['returns'])}"}
+        results = [row for row, is_argument in zip(rows, self._facts["returns"], strict=True) if not is_argument]
+        for row, own in zip(results, case.layout, strict=False):
+            if own and own[0] != len(row):
+                return {"fault": f"a list of results has {len(row)} tensors, and {own[0]} are right"}
+            tensors += [self._read(fact, data) for fact in row]
+        tensors += written
+        key = b"".join([str((tensor.dtype, tensor.shape)).encode() + _raw(self._torch, tensor) for tensor in tensors])
+        digest = sha256(key).hexdigest()[:16]
+        if key in case.accepted:
+            return {"fault": "", "digest": digest}
+        answer = self._fault(tensors, case.truth)
+        if not answer["fault"]:
+            case.accepted.add(key)
+        return {**answer, "digest": digest}
+
+    def _fault(self, tensors: Sequence[_Tensor], truth: Any, tolerance: float = 0) -> _Message:  # noqa: ANN401
+        """What is wrong with tensors beside the truth: a sentence, and the first wrong number with what is allowed."""
+        torch = self._torch
+        dtypes = [str(tensor.dtype).removeprefix("torch.") for tensor in tensors]
+        tolerance = max([tolerance, *[self._facts["tolerances"].get(dtype, 0) for dtype in dtypes]])
+        pairs = zip(tensors, truth.exact, truth.rounded, strict=False)
+        eased = [_eased(torch, value, exact, rounded) for value, exact, rounded in pairs]
+        eased += tensors[len(eased) :]
+        text = self._engine["fault_of"](eased, truth, tolerance)
+        answer: _Message = {"fault": text}
+        for place, value in enumerate(eased if text else ()):
+            if place >= len(truth.exact) or value.shape != truth.exact[place].shape:
+                break
+            if value.dtype != truth.rounded[place].dtype:
+                break
+            wrong, limit = self._engine["wrong_elements"](value, place, truth, tolerance)
+            if wrong.any():
+                where = tuple(wrong.nonzero()[0].tolist())
+                right = truth.rounded if limit is None else truth.exact
+                answer |= {"result": place, "index": list(where), "found": repr(tensors[place][where].item())}
+                answer |= {"expected": repr(right[place][where].item())}
+                answer |= {"allowed": 0.0 if limit is None else limit[where].item()}
+                break
+        return answer
+
+    def _read(self, fact: _Message, data: bytes) -> _Tensor:
+        """A tensor that a worker wrote. What the worker says of it may be anything. Raises _Unreadable."""
+        torch = self._torch
+        try:
+            dtype, shape, at, size = getattr(torch, fact["dtype"]), fact["shape"], fact["at"], fact["size"]
+            numbers = [*shape, at, size]
+            is_right = isinstance(dtype, torch.dtype) and all(type(number) is int and number >= 0 for number in numbers)
+            if is_right and math.prod(shape) * dtype.itemsize == size <= len(data) - at:
+                part = bytearray(data[at : at + size])
+                if not part:
+                    return torch.empty(shape, dtype=dtype)
+                return torch.frombuffer(part, dtype=torch.uint8).view(dtype).reshape(shape)
+        except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError):
+            pass
+        raise _Unreadable("the worker's results cannot be read")
+
+    def _rows(self, rows: object) -> list[list[_Message]]:
+        """The results of a call, each as a list of tensors. Raises _Unreadable."""
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            raise _Unreadable("the worker's results cannot be read")
+        if not all(isinstance(fact, dict) for row in rows for fact in row):
+            raise _Unreadable("the worker's results cannot be read")
+        for fact in [fact for row in rows for fact in row if "type" in fact]:
+            raise _Unreadable(f"a result is of the type {str(fact['type'])[:100]}, and not a tensor")
+        return rows
+
+    def _written_tensors(self, case: _Case, path: str) -> tuple[list[_Tensor], str]:
+        """The new values of written arguments; a fault if memory beside them changed."""
+        torch = self._torch
+        with open(path, "rb") as stream:
+            content = stream.read()
+        new: dict[int, _Tensor] = {}
+        for item in case.storages:
+            if not item.is_written:
+                continue
+            segment = content[item.at : item.at + item.size]
+            end = item.start + len(item.data)
+            names = "the arguments that it writes"
+            if segment[: item.start].strip(bytes([_PATTERN])) or segment[end:].strip(bytes([_PATTERN])):
+                return [], f"memory before or after {names} has changed"
+            stored = torch.frombuffer(bytearray(segment[item.start : end]), dtype=torch.uint8).untyped_storage()
+            before = torch.frombuffer(bytearray(item.data), dtype=torch.uint8).untyped_storage()
+            for tensor in item.tensors:
+                facts = (tensor.storage_offset(), tensor.shape, tensor.stride())
+                value = torch.empty(0, dtype=tensor.dtype).set_(stored, *facts)
+                new[id(tensor)] = value.clone()
+                torch.empty(0, dtype=tensor.dtype).set_(before, *facts).copy_(value)
+            if bytes(before.tolist() if len(before) < 64 else _bytes_of(torch, before)) != segment[item.start : end]:
+                return [], f"memory between the elements of {names} has changed"
+        tensors = [tensor for name in self._written for tensor in self._tensors({name: case.values[name]})]
+        return [new.get(id(tensor), tensor) for tensor in tensors], ""
+
+    def do_stack(self, message: _Message) -> _Message:
+        """Two calls as one with another first dimension of all tensors."""
+        torch = self._torch
+        cases = [self._cases[number] for number in message["cases"]]
+
+        def stacked(values: Sequence[Any]) -> Any:  # noqa: ANN401
+            if isinstance(values[0], list):
+                return [stacked(parts) for parts in zip(*values, strict=True)]
+            return torch.stack(list(values)) if isinstance(values[0], torch.Tensor) else values[0]
+
+        try:
+            case = _Case({name: stacked([other.values[name] for other in cases]) for name in cases[0].values})
+            truths = [other.truth for other in cases]
+            parts = [
+                [torch.stack(pair) for pair in zip(*lists, strict=True)]
+                for lists in zip(*[t[:3] for t in truths], strict=True)
+            ]
+        except (RuntimeError, ValueError, TypeError) as error:
+            return {"unusable": f"two calls have other sizes: {error}"}
+        case.truth, case.layout = type(truths[0])(*parts, truths[0].reach), cases[0].layout
+        self._cases.append(case)
+        return {"case": len(self._cases) - 1}
+
+    # Rows, batches, gradients
+
+    def do_rows(self, message: _Message) -> _Message:
+        """What is wrong with parts of the results of a call, beside what is right for each part of the batch alone."""
+        torch = self._torch
+        case = self._cases[message["case"]]
+        with open(message["file"], "rb") as stream:
+            data = stream.read()
+        facts = [fact for row in self._rows(message["results"]) for fact in row]
+        count = message["count"]
+        tensors = [self._read(fact, data) for fact in facts]
+        for row in message["rows"]:
+            values = {
+                name: value.select(message["arguments"][name], row) if name in message["arguments"] else value
+                for name, value in case.values.items()
+            }
+            single = _Case(values)
+            with torch.no_grad():
+                truth = self._truth_of(self._compute(single), self._call(values))
+            parts = [
+                value if place is None else value.select(place, row)
+                for value, place in zip(tensors, message["places"], strict=True)
+            ]
+            answer = self._fault(parts, truth)
+            if answer["fault"]:
+                return {**answer, "fault": f"element {row} of {count} of the batch, alone: {answer['fault']}"}
+        return {"fault": ""}
+
+    def do_gradient(self, message: _Message) -> _Message:
+        """What is wrong with gradients, and second gradients, of some arguments."""
+        case = self._cases[message["case"]]
+        torch = self._torch
+        names = list(case.values)
+        wanted = message["names"]
+        second = message["second"]
+
+        def gradients(call: Any) -> list[_Tensor]:  # noqa: ANN401
+            values = dict(zip(names, call.args, strict=True))
+            leaves = []
+            for name in wanted:
+                values[name] = self._map(lambda tensor: tensor.detach().clone().requires_grad_(), values[name])
+                leaves += self._tensors({name: values[name]})
+            with torch.enable_grad():
+                results = [
+                    result
+                    for result in self._tree.tree_flatten(self._call_reference(values))[0]
+                    if isinstance(result, torch.Tensor) and result.requires_grad
+                ]
+                if not results:
+                    raise ValueError("the reference has no gradient")
+                first = _gradients(torch, results, leaves, create=second)
+                if not second:
+                    return [value.detach() for value in first]
+                again = [value for value in first if value.requires_grad]
+                more = _gradients(torch, again, leaves, create=False) if again else map(torch.zeros_like, leaves)
+                return [value.detach() for value in (*first, *more)]
+
+        try:
+            truth = self._truth_of(gradients, self._call(case.values))
+        except Exception as error:
+            return {"unusable": str(error)}
+        if "results" not in message:
+            return {}
+        with open(message["file"], "rb") as stream:
+            data = stream.read()
+        tensors = [self._read(fact, data) for row in self._rows(message["results"]) for fact in row]
+        return self._fault(tensors, truth, max([0, *self._facts["tolerances"].values()]))
+
+
+class _Unreadable(Exception):
+    """Raised where a worker's answer is no results."""
+
+
+class _TooSlow(BaseException):
+    """Raised in what takes too long, through all that goes on after errors."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise in what takes longer."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise _TooSlow(f"it takes more than {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _gradients(torch: _Torch, results: list[_Tensor], leaves: list[_Tensor], *, create: bool) -> list[_Tensor]:
+    """The gradients for the weights that workers use."""
+    weights = [(torch.arange(result.numel()) % 7 + 1).reshape(result.shape).to(result.dtype) / 4 for result in results]
+    gradients = torch.autograd.grad(results, leaves, weights, allow_unused=True, create_graph=create)
+    return [torch.zeros_like(leaf) if value is None else value for leaf, value in zip(leaves, gradients, strict=True)]
+
+
+def _eased(torch: _Torch, value: _Tensor, exact: _Tensor, rounded: _Tensor) -> _Tensor:
+    """The result, where a number that is not finite stands for any other such one: NaN and infinities mix in sums."""
+    if not value.is_floating_point() or value.shape != exact.shape or value.dtype != rounded.dtype:
+        return value
+    is_other = ~exact.isfinite() & ~rounded.isfinite() & ~value.isfinite()
+    return torch.where(is_other, rounded, value)
+
+
+def _raw(torch: _Torch, tensor: _Tensor) -> bytes:
+    return _bytes_of(torch, tensor.contiguous().untyped_storage()) if tensor.numel() else b""
+
+
+def _bytes_of(torch: _Torch, storage: Any) -> bytes:  # noqa: ANN401
+    data: bytes = torch.empty(0, dtype=torch.uint8).set_(storage).numpy().tobytes()
+    return data
+
+
+def _copied(layouts: Sequence[str], tensor: _Tensor) -> _Tensor:
+    """What a kernel gets where its entry asks for one of some layouts."""
+    if any(_has_layout(tensor, layout) for layout in layouts):
+        return tensor
+    return tensor.contiguous(**_format(layouts[0]))
+
+
+def _has_layout(tensor: _Tensor, layout: str) -> bool:
+    if layout == "last_contiguous" and tensor.dim():
+        return bool(tensor.stride(-1) == 1 or tensor.shape[-1] == 1)
+    return bool(tensor.is_contiguous(**_format(layout)))
+
+
+def _format(layout: str) -> dict[str, Any]:
+    return {"memory_format": import_module("torch").channels_last} if layout == "channels_last" else {}
+
+
+def expression(spec: _Message) -> str:
+    """The expression of a tensor with values of a kind, which follow from a seed."""
+    shape, kind, dtype = tuple(spec["shape"]), spec["fill"], spec["dtype"]
+    count = math.prod(shape)
+
+    def drawn(function: str, more: int = 0) -> str:
+        generator = f"generator=torch.Generator().manual_seed({spec['seed'] + more})"
+        return f"torch.{function}({shape}, {generator}, dtype=torch.float64)"
+
+    if dtype == "bool":
+        return f"({drawn('rand')} < 0.5)"
+    if "range" in spec:
+        low, high = spec["range"]
+        if high < low:
+            raise ValueError("no value is allowed")
+        if dtype.startswith(("int", "uint")):
+            generator = f"generator=torch.Generator().manual_seed({spec['seed']})"
+            if spec.get("order") in ("increasing", "distinct"):
+                if high - low + 1 < count:
+                    raise ValueError("there are too few values")
+                ordered = ".sort().values" if spec["order"] == "increasing" else ""
+                text = f"torch.randperm({high - low + 1}, {generator})[:{count}]{ordered}"
+                return f"({text} + {low}).to(torch.{dtype})"
+            text = f"torch.randint({low}, {high + 1}, {shape}, {generator})"
+        else:
+            text = f"({drawn('rand')} * {high - low!r} + {low!r})"
+    else:
+        text = _NUMBERS.get(kind, "{normal}").format(
+            normal=drawn("randn"),
+            uniform=drawn("rand", 1),
+            shape=shape,
+            least=_LEAST.get(dtype, 1e-38) / 4,
+            rare=1 - max(1.5 / max(count, 2), 0.03),
+            **(_HALF if dtype in ("float16", "bfloat16") else _SINGLE),
+        )
+    text += _ORDERS.get(spec.get("order", ""), "") if shape else ""
+    for place, value in spec.get("fixed", {}).items() if count else ():
+        # A number of the allowed range at both ends leaves what is between in its order.
+        text += f".index_fill(-1, torch.tensor({int(place) % shape[-1]}), {value!r})"
+    for number, value in enumerate(spec.get("sometimes", ())):
+        text += f".masked_fill({drawn('rand', 2 + number)} < {0.25 / len(spec['sometimes'])!r}, {value!r})"
+    for place, value in spec.get("poked", {}).items() if count else ():
+        text += f".flatten().index_fill(0, torch.tensor({int(place) % count}), {value!r}).view({shape})"
+    return f"{text}.to(torch.{dtype})"
+
+
+#: The numbers of each kind.
+_NUMBERS: Final = {
+    "positive": "({uniform} + 0.5)",
+    "large": "({normal} * {large})",
+    "small": "({normal} * {small})",
+    "tiny": "({normal} * {tiny})",
+    "denormal": "({normal} * {least!r})",
+    "scales": "({normal} * 10 ** (({uniform} - 0.5) * {decades}))",
+    "ties": "(({normal} * 4).round() / 2)",
+    "constant": "torch.full({shape}, 0.75, dtype=torch.float64)",
+    "zeros": "({normal} * 0.0)",
+    "nan": "{normal}.masked_fill({uniform} > {rare}, float('nan'))",
+    "infinite": "{normal}.masked_fill({uniform} > {rare}, float('inf'))",
+}
+_SINGLE: Final = {"large": 300.0, "small": 1e-5, "tiny": 1e-12, "decades": 6}
+_HALF: Final = {"large": 8.0, "small": 1e-2, "tiny": 1e-4, "decades": 2}
+#: The smallest normal number of each dtype.
+_LEAST: Final = {"float16": 2.0**-14, "float64": 2.0**-1022}
+#: What puts numbers into an order. Those that differ are as many as there are, from the first one on.
+_ORDERS: Final = {
+    "ascending": ".sort(-1).values",
+    "increasing": ".sort(-1).values",
+}
+#: What makes a tensor of a layout, beside the functions of the engine.
+_LAYOUTS: Final = {
+    "spread": "{0}.repeat_interleave(2, -1)[..., ::2]",
+    "swapped": "{0}.transpose(0, -1).contiguous().transpose(0, -1)",
+    "with_gaps": "torch.cat([{0}] * 2, -1)[..., : {1}]",
+    "exchanged": "{0}.transpose(0, -2).contiguous().transpose(0, -2)",
+    "moved": "torch.cat([torch.zeros(3).to({0}), {0}.flatten()])[3:].view({2})",
+    "expanded": "{0}[:1].expand({2})",
+    "channels_last": "{0}.contiguous(memory_format=torch.channels_last)",
+}
+#: The least and the largest rank for each.
+_RANKS: Final = {"exchanged": (3, 64), "channels_last": (4, 4)}
+
+
+def laid_out(text: str, shape: Sequence[int], layout: str) -> str:
+    """The expression of a tensor in a layout; in its own one if it has too few dimensions."""
+    least, most = _RANKS.get(layout, (1, 64))
+    if not layout or not least <= len(shape) <= most or (layout == "expanded" and not shape[0]):
+        return text
+    return _LAYOUTS[layout].format(text, shape[-1], tuple(shape))
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer messages about one entry after the other."""
+    oracle: Oracle | None = None
+    facts_of_entry: _Message = {}
+    while (received := receive(connection)) is not None:
+        message, _ = received
+        try:
+            if message["do"] == "entry":
+                if message != facts_of_entry:
+                    oracle, facts_of_entry = Oracle(message), message
+                answer = {}
+            else:
+                answer = getattr(oracle, f"do_{message['do']}")(message)
+        except _Unreadable as error:
+            answer = {"fault": str(error)}
+        except Exception as error:
+            answer = {"error": type(error).__name__, "text": str(error)}
+        send(connection, answer)
+
+
+if __name__ == "__main__":
+    hide_memory()
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,239 @@
+"""The processes of a judge: workers with candidates, and the oracle that knows what is right."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, TypeAlias
+
+from opwright.libraries.judge import worker
+from opwright.libraries.judge.worker import receive, send
+from opwright.source.records import NamedTuple
+
+JsonMessage: TypeAlias = "dict[str, Any]"
+
+#: Variables that would tell a candidate where it runs.
+_TELLING: Final = ("OPWRIGHT", "PYTEST", "PYTHON", "CI", "GITHUB_", "COV", "TOX_", "NOX_")
+
+
+class WorkerLimits(NamedTuple):
+    """What a worker may take: seconds of a call, and of all of them on processors; bytes of memory, and of results."""
+
+    call_seconds: float = 20.0
+    seconds: int = 240
+    memory: int = 4 << 30
+
+
+class Ended(Exception):
+    """Raised with a sentence when a worker ended, or did not answer in time."""
+
+
+class Process:
+    """A program of this package with a socket, which ends with its user."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], folder: str) -> None:
+        own, other = socket.socketpair()
+        self.socket: Final = own
+        log = os.path.join(folder, f"log-{os.path.basename(command[-1])}")
+        with other, open(log, "ab") as errors:
+            self._process: Final = subprocess.Popen(
+                [sys.executable, *command, str(other.fileno())],
+                pass_fds=[other.fileno()],
+                env=dict(environment),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+
+    def ask(self, message: Mapping[str, object], descriptors: Sequence[int] = ()) -> JsonMessage:
+        """The answer to a message. Raises RuntimeError if the program fails."""
+        send(self.socket, message, descriptors)
+        received = receive(self.socket)
+        if received is None:
+            raise RuntimeError(f"a process of the judge ended with status {self._process.wait()}")
+        answer, _ = received
+        if "error" in answer:
+            raise RuntimeError(f"{answer['error']}: {answer['text']}")
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self.socket.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def worker_environment(folder: str) -> dict[str, str]:
+    """The environment of workers: that of the user, but for what names tests and this program."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_TELLING)}
+    return {**own, "TMPDIR": folder, "HOME": own.get("HOME", folder)}
+
+
+def _memory_folder() -> str | None:
+    """A folder in memory with enough space; None if there is none."""
+    folder = "/dev/shm"
+    with contextlib.suppress(OSError):
+        space = os.statvfs(folder)
+        if os.access(folder, os.W_OK) and space.f_bavail * space.f_frsize > 1 << 30:
+            return folder
+    return None
+
+
+class Desk:
+    """A folder for files of calls, the oracle, and the server of workers. Both start when they are first asked."""
+
+    def __init__(self) -> None:
+        self._folder: Final = tempfile.TemporaryDirectory(prefix="opwright-judge-", dir=_memory_folder())
+        self.folder: Final = self._folder.name
+        self._oracle: Process | None = None
+        self._server: Process | None = None
+        self._sanitized: Process | None = None
+        self._count = 0
+        self.isolated: dict[str, bool] = {}
+
+    def __enter__(self) -> Desk:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes, and remove the files."""
+        for process in (self._oracle, self._server, self._sanitized):
+            if process is not None:
+                process.close()
+        self._oracle = self._server = self._sanitized = None
+        self._folder.cleanup()
+
+    @property
+    def oracle(self) -> Process:
+        """The process that knows what is right."""
+        if self._oracle is None:
+            package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+            path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH", "")])])
+            environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+            self._oracle = Process(["-m", "opwright.libraries.judge.oracle"], environment, self.folder)
+        return self._oracle
+
+    def start_server(self) -> Process:
+        """Start the server of workers, if there is none yet."""
+        if self._server is None:
+            self._server = self._new_server({})
+        return self._server
+
+    def _new_server(self, more: Mapping[str, str]) -> Process:
+        program = os.path.abspath(worker.__file__)
+        return Process(["-I", program], {**worker_environment(self.folder), **more}, self.folder)
+
+    def path(self, name: str) -> str:
+        """The path of a file of the judge."""
+        return os.path.join(self.folder, name)
+
+    def sanitized_worker(self, limits: WorkerLimits, environment: Mapping[str, str]) -> WorkerProcess:
+        """A fresh worker that loads code with AddressSanitizer."""
+        if self._sanitized is None:
+            self._sanitized = self._new_server(environment)
+        # The sanitizer reserves more addresses than any limit.
+        return self._worker(self._sanitized, limits._replace(memory=1 << 50))
+
+    def worker(self, limits: WorkerLimits) -> WorkerProcess:
+        """A fresh worker."""
+        return self._worker(self.start_server(), limits)
+
+    def _worker(self, server: Process, limits: WorkerLimits) -> WorkerProcess:
+        self._count += 1
+        folder = self.path(f"worker-{self._count}")
+        os.mkdir(folder)
+        started = WorkerProcess(server, folder, limits)
+        self.isolated = started.isolated
+        return started
+
+
+class WorkerProcess:
+    """A worker, as the judge sees it. What it answers may be anything."""
+
+    def __init__(self, server: Process, folder: str, limits: WorkerLimits) -> None:
+        self.folder: Final = folder
+        self.results: Final = os.path.join(folder, "results")
+        self.limits: Final = limits
+        own, other = socket.socketpair()
+        self._socket: Final = own
+        reader, writer = os.pipe()
+        self._status: Final = reader
+        results = os.open(self.results, os.O_RDWR | os.O_CREAT, 0o600)
+        work = os.path.join(folder, "work")
+        os.mkdir(work)
+        message = {
+            "seconds": limits.seconds,
+            "memory": limits.memory,
+            "folder": work,
+            "log": os.path.join(folder, "output"),
+        }
+        answer = server.ask(message, (other.fileno(), results, writer))
+        other.close()
+        os.close(results)
+        os.close(writer)
+        self.pid: Final = int(answer.get("pid", 0))
+        self.isolated: Final[dict[str, bool]] = answer.get("isolated", {})
+
+    def ask(
+        self, message: Mapping[str, object], descriptors: Sequence[int] = (), *, seconds: float | None = None
+    ) -> JsonMessage:
+        """The answer to a message. Raises Ended."""
+        limit = self.limits.call_seconds if seconds is None else seconds
+        deadline = time.monotonic() + limit
+        try:
+            send(self._socket, message, descriptors)
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise Ended(f"the call takes more than {limit:g} seconds")
+                if select.select([self._socket], [], [], left)[0]:
+                    break
+            self._socket.settimeout(limit)
+            received = receive(self._socket)
+        except (OSError, ValueError):
+            received = None
+        if received is None:
+            raise Ended(f"the process ends during the call ({self._how_ended()})")
+        answer, more = received
+        for descriptor in more:
+            os.close(descriptor)
+        return answer if isinstance(answer, dict) else {}
+
+    def _how_ended(self) -> str:
+        if not select.select([self._status], [], [], 2)[0]:
+            return "nobody knows how"
+        return os.read(self._status, 100).decode("utf-8", "replace") or "nobody knows how"
+
+    def output(self) -> str:
+        """The end of what the candidate printed."""
+        with contextlib.suppress(OSError), open(os.path.join(self.folder, "output"), "rb") as stream:
+            return stream.read()[-4000:].decode("utf-8", "replace")
+        return ""
+
+    def close(self) -> None:
+        """Kill the worker."""
+        self._socket.close()
+        if self.pid > 0:
+            for kill in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.close(self._status)
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,649 @@
+"""Program that runs candidates: a server that imports PyTorch once, and copies itself for each worker.
+
+It imports nothing of Opwright and knows no reference. A worker maps the tensors of calls, calls the candidate, and
+writes the bytes of results. Nothing that it says of itself counts as evidence.
+
+`python -I worker.py DESCRIPTOR` serves the socket with that number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+#: PyTorch has no types here.
+_Torch: TypeAlias = Any
+_Tensor: TypeAlias = Any
+_Message: TypeAlias = "dict[str, Any]"
+
+_PAGE: Final = mmap.PAGESIZE
+_C: Final = ctypes.CDLL(None, use_errno=True)
+_C.mmap.restype = ctypes.c_void_p
+_C.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_FAILED: Final = ctypes.c_void_p(-1).value
+_FIXED: Final = 0x10
+
+#: Flags of `unshare`.
+_NEW_USER, _NEW_PROCESSES, _NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
+#: `PR_SET_DUMPABLE`, `PR_CAPBSET_DROP`, `PR_SET_NO_NEW_PRIVS`, and the right to read the memory of other processes.
+_DUMPABLE, _DROP_BOUND, _NO_NEW_PRIVILEGES, _CAN_TRACE = 4, 24, 38, 19
+#: `M_PERTURB`: the byte that new memory of the GNU C library is filled with, inverted.
+_PERTURB: Final = -6
+
+
+def receive(connection: socket.socket) -> tuple[_Message, list[int]] | None:
+    """The next message with its file descriptors; None at the end."""
+    head, descriptors, _, _ = socket.recv_fds(connection, 8, 16)
+    data = _rest(connection, bytearray(head), 8) if head else None
+    if data is None:
+        return None
+    text = _rest(connection, bytearray(), int.from_bytes(data, "little"))
+    return None if text is None else (json.loads(text), list(descriptors))
+
+
+def _rest(connection: socket.socket, data: bytearray, size: int) -> bytearray | None:
+    while len(data) < size:
+        part = connection.recv(min(size - len(data), 1 << 20))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def send(connection: socket.socket, message: Mapping[str, object], descriptors: Sequence[int] = ()) -> None:
+    """Send a message, with file descriptors."""
+    data = json.dumps(message).encode()
+    head = len(data).to_bytes(8, "little")
+    if descriptors:
+        socket.send_fds(connection, [head], list(descriptors))
+        connection.sendall(data)
+    else:
+        connection.sendall(head + data)
+
+
+def hide_memory() -> None:
+    """Let no other process of the user read the memory of this one."""
+    _C.prctl(_DUMPABLE, 0, 0, 0, 0)
+
+
+# The server.
+
+
+def serve(control: socket.socket) -> None:
+    """Start a worker for each message, whose descriptors are its socket, the file for its results, and its status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hide_memory()
+    while (received := receive(control)) is not None:
+        message, descriptors = received
+        reader, writer = os.pipe()
+        guard = os.fork()
+        if guard == 0:
+            try:
+                os.close(reader)
+                control.close()
+                _guard(message, descriptors, writer)
+            finally:
+                os._exit(1)
+        for descriptor in (writer, *descriptors):
+            os.close(descriptor)
+        with os.fdopen(reader, encoding="utf-8") as stream:
+            send(control, json.loads(stream.readline() or "{}"))
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _guard(message: _Message, descriptors: list[int], writer: int) -> None:
+    """Start the worker in namespaces of its own, and tell how it ended."""
+    connection, results, status = descriptors
+    isolated = {"network": _unshare(_NEW_NETWORK), "processes": _unshare(_NEW_PROCESSES)}
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(status)
+            os.close(writer)
+            os.setsid()
+            _limit(message)
+            # What the judge is called is nobody's business.
+            sys.modules["__main__"], sys.argv = ModuleType("__main__"), [""]
+            Worker(socket.socket(fileno=connection), results).run()
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(0)
+    os.write(writer, json.dumps({"pid": child, "isolated": isolated}).encode() + b"\n")
+    for descriptor in (connection, results, writer):
+        os.close(descriptor)
+    _, code = os.waitpid(child, 0)
+    ended = os.waitstatus_to_exitcode(code)
+    name = signal.Signals(-ended).name if ended < 0 else f"exit status {ended}"
+    with contextlib.suppress(OSError):
+        os.write(status, name.encode())
+
+
+def _unshare(flag: int) -> bool:
+    """Whether the process has a new namespace of a kind. Who is not root needs one of users first."""
+    if _C.unshare(flag) == 0:
+        return True
+    user, group = os.getuid(), os.getgid()
+    if user == 0 or _C.unshare(_NEW_USER) != 0:
+        return False
+    maps = (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"))
+    with contextlib.suppress(OSError):
+        for name, text in maps:
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as stream:
+                stream.write(text)
+    return bool(_C.unshare(flag) == 0)
+
+
+def _limit(message: _Message) -> None:
+    """Limit time, memory and files, and give up the right to read the memory of other processes."""
+    seconds, memory = int(message["seconds"]), int(message["memory"])
+    with open("/proc/self/statm", encoding="ascii") as stream:
+        used = int(stream.read().split()[0]) * _PAGE
+    for limit, value in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, used + memory),
+        (resource.RLIMIT_FSIZE, memory),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(limit, (value, value))
+    _C.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    if os.getuid() == 0:
+        _C.prctl(_DROP_BOUND, _CAN_TRACE, 0, 0, 0)
+        head, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+        if _C.capget(head, sets) == 0:
+            for part in range(3):
+                sets[part] &= ~(1 << _CAN_TRACE)
+            _C.capset(head, sets)
+    os.chdir(message["folder"])
+    sink = os.open(message["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream_number in (1, 2):
+        os.dup2(sink, stream_number)
+    os.close(sink)
+
+
+# A worker.
+
+
+class _Place(NamedTuple):
+    """Where a named tensor of a call is: among the arguments, or in a list of them."""
+
+    name: str
+    item: int
+
+
+class Worker:
+    """A process that has one candidate."""
+
+    def __init__(self, connection: socket.socket, results: int) -> None:
+        self._torch: Final[_Torch] = import_module("torch")
+        self._connection: Final = connection
+        self._results: Final = results
+        self._tensors: Final[dict[str, list[_Tensor]]] = {}
+        self._regions: Final[dict[str, tuple[int, int]]] = {}
+        self._candidate: Callable[..., Any] | None = None
+        self._last: list[Any] = []
+
+    def run(self) -> None:
+        """Answer messages until there are none."""
+        while (received := receive(self._connection)) is not None:
+            message, descriptors = received
+            try:
+                answer = getattr(self, f"_do_{message['do']}")(message, descriptors)
+            except BaseException as error:
+                answer = {"error": type(error).__name__, "text": _text_of(error)}
+            send(self._connection, answer)
+
+    # The candidate
+
+    def _do_load(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Load a candidate: a file of Python, a shared object, or a module. It is an operator, or a function."""
+        del descriptors
+        if message.get("clock"):
+            _change_clock(message["clock"])
+        path, function = message["path"], message["function"]
+        module: Any = None
+        if message["kind"] == "module":
+            module = import_module(path)
+        elif message["libraries"]:
+            for library in message["libraries"]:
+                self._torch.ops.load_library(library)
+            if message["package"]:
+                self._execute("candidate", message["package"], os.path.dirname(message["package"]))
+        else:
+            module = self._execute("candidate", path)
+        for name in () if function else (message["operator"],):
+            namespace, _, operator = name.partition("::")
+            packet, _, overload = operator.partition(".")
+            overloads = getattr(getattr(self._torch.ops, namespace), packet, None)
+            chosen = None if overloads is None else getattr(overloads, overload or "default", None)
+            if chosen is not None:
+                self._candidate = chosen
+                return {"form": "operator", "schema": str(chosen._schema)}
+        if module is None and "::" in function:
+            namespace, _, operator = function.partition("::")
+            named: Any = getattr(getattr(self._torch.ops, namespace), operator).default
+            self._candidate = named
+            return {"form": "operator", "schema": str(named._schema)}
+        names = [function] if function else message["names"]
+        for name in names:
+            value = getattr(module, name, None)
+            if callable(value):
+                self._candidate = value
+                return {"form": "function", "name": name}
+        return {"missing": names}
+
+    def _execute(self, name: str, path: str, *folders: str) -> Any:  # noqa: ANN401
+        spec = spec_from_file_location(name, path, submodule_search_locations=list(folders) or None)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    # Tensors
+
+    def _do_map(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Map the tensors of a call between pages that nobody may touch. What is not written can only be read."""
+        name = message["arena"]
+        self._unmap(name)
+        total = sum([segment["size"] + _PAGE for segment in message["segments"]]) + _PAGE
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        base = _C.mmap(None, total, 0, flags, -1, 0)
+        if base == _FAILED:
+            return {"error": "MemoryError", "text": "no memory for tensors"}
+        self._regions[name] = base, total
+        starts, at = [], base + _PAGE
+        for segment in message["segments"]:
+            is_written = segment["file"] == 1
+            rights = mmap.PROT_READ | (mmap.PROT_WRITE if is_written else 0)
+            shared = mmap.MAP_SHARED | _FIXED
+            mapped = _C.mmap(at, segment["size"], rights, shared, descriptors[segment["file"]], segment["at"])
+            if mapped == _FAILED:
+                return {"error": "MemoryError", "text": "no memory for tensors"}
+            starts.append(at)
+            at += segment["size"] + _PAGE
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._tensors[name] = [self._tensor(fact, starts) for fact in message["tensors"]]
+        return {}
+
+    def _unmap(self, name: str) -> None:
+        self._tensors.pop(name, None)
+        if name in self._regions:
+            base, total = self._regions.pop(name)
+            _C.munmap(ctypes.c_void_p(base), ctypes.c_size_t(total))
+
+    def _tensor(self, fact: _Message, starts: list[int]) -> _Tensor:
+        torch = self._torch
+        dtype = getattr(torch, fact["dtype"])
+        if not fact["nbytes"]:
+            return torch.empty_strided(fact["shape"], fact["stride"], dtype=dtype)
+        memory = (ctypes.c_char * fact["nbytes"]).from_address(starts[fact["segment"]] + fact["start"])
+        stored = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
+        empty = torch.empty(0, dtype=dtype)
+        return empty.set_(stored, fact["offset"], fact["shape"], fact["stride"])
+
+    def _value(self, spec: _Message, tensors: list[_Tensor]) -> Any:  # noqa: ANN401
+        if "tensor" in spec:
+            return tensors[spec["tensor"]]
+        if "tensors" in spec:
+            return [None if place is None else tensors[place] for place in spec["tensors"]]
+        if "dtype" in spec:
+            return getattr(self._torch, spec["dtype"])
+        if "device" in spec:
+            return self._torch.device(spec["device"])
+        return spec["value"]
+
+    def _given(self, message: _Message, tensors: list[_Tensor] | None = None) -> tuple[list[Any], dict[str, Any]]:
+        tensors = self._tensors[message["arena"]] if tensors is None else tensors
+        positional = [self._value(spec, tensors) for spec in message["positional"]]
+        return positional, {name: self._value(spec, tensors) for name, spec in message["named"].items()}
+
+    # Calls
+
+    @contextlib.contextmanager
+    def _settings(self, settings: Mapping[str, Any]) -> Iterator[None]:
+        torch = self._torch
+        threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
+        perturb = getattr(_C, "mallopt", None)
+        if "threads" in settings:
+            torch.set_num_threads(settings["threads"])
+        if "dtype" in settings:
+            torch.set_default_dtype(getattr(torch, settings["dtype"]))
+        if "poison" in settings and perturb is not None:
+            perturb(_PERTURB, settings["poison"])
+        with torch.inference_mode() if settings.get("inference") else contextlib.nullcontext():
+            try:
+                yield
+            finally:
+                if "poison" in settings and perturb is not None:
+                    perturb(_PERTURB, 0)
+                # What the candidate itself changed stays, to be seen.
+                if "threads" in settings:
+                    torch.set_num_threads(threads)
+                if "dtype" in settings and torch.get_default_dtype() == getattr(torch, settings["dtype"]):
+                    torch.set_default_dtype(dtype)
+
+    def _call(self, message: _Message) -> Any:  # noqa: ANN401
+        assert self._candidate is not None
+        positional, named = self._given(message)
+        written = [self._tensors[message["arena"]][place] for place in message.get("written", ())]
+        copies = [tensor.clone() for tensor in written] if message.get("before") else []
+        for _ in range(message.get("before", 0)):
+            self._candidate(*positional, **named)
+            for tensor, value in zip(written, copies, strict=True):
+                tensor.copy_(value)
+        return self._candidate(*positional, **named)
+
+    def _do_call(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Call the candidate once, and write its results; a `late` call writes them when it is asked to."""
+        del descriptors
+        settings = message.get("settings", {})
+        with self._settings(settings):
+            self._last = [_in_thread(lambda: self._call(message)) if settings.get("other") else self._call(message)]
+        return {"returned": True} if message.get("late") else self._do_read(message, [])
+
+    def _do_together(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Call the candidate in several threads at the same time, and each of them some times."""
+        del descriptors
+        outcomes: list[Any] = [None] * len(message["calls"])
+        ready = threading.Barrier(len(outcomes))
+
+        def work(place: int) -> None:
+            ready.wait()
+            try:
+                outcomes[place] = self._call(message["calls"][place])
+            except BaseException as error:
+                outcomes[place] = error
+
+        threads = [threading.Thread(target=work, args=(place,)) for place in range(len(outcomes))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        self._last = outcomes
+        return self._do_read(message, [])
+
+    def _do_read(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Write the results of the last calls."""
+        del message, descriptors
+        header, at = [], 0
+        for results in self._last:
+            listed = results if isinstance(results, tuple) else () if results is None else (results,)
+            rows = []
+            for result in listed:
+                row = []
+                for tensor in result if isinstance(result, (list, tuple)) else [result]:
+                    fact, at = self._write(tensor, at)
+                    row.append(fact)
+                rows.append(row)
+            header.append(rows)
+        self._last = []
+        return {"results": header}
+
+    def _write(self, tensor: _Tensor, at: int) -> tuple[_Message, int]:
+        torch = self._torch
+        if type(tensor) is not torch.Tensor:
+            return {"type": type(tensor).__name__}, at
+        plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+        size = plain.numel() * plain.element_size()
+        data = ctypes.string_at(plain.data_ptr(), size) if size else b""
+        os.pwrite(self._results, data, at)
+        fact = {"dtype": str(plain.dtype).removeprefix("torch."), "shape": list(plain.shape), "at": at, "size": size}
+        fact["stride"] = list(tensor.stride())
+        return fact, at + size
+
+    # What operators do besides
+
+    def _do_gradient(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Gradients of some arguments, and their gradients, for weights of results that follow from places."""
+        del descriptors
+        torch = self._torch
+        tensors = list(self._tensors[message["arena"]])
+        leaves = []
+        for place in message["leaves"]:
+            tensors[place] = tensors[place].detach().requires_grad_()
+            leaves.append(tensors[place])
+        positional, named = self._given(message, tensors)
+        assert self._candidate is not None
+        results = self._candidate(*positional, **named)
+        leaving = [result for result in _flat(results) if isinstance(result, torch.Tensor) and result.requires_grad]
+        if not leaving:
+            return {"graph": False}
+        first = self._gradients(leaving, leaves, create=message["second"])
+        self._last = [tuple(first)]
+        if message["second"]:
+            again = [gradient for gradient in first if gradient.requires_grad]
+            second = (
+                self._gradients(again, leaves, create=False) if again else [torch.zeros_like(leaf) for leaf in leaves]
+            )
+            self._last = [(*first, *second)]
+        return {"graph": True, **self._do_read(message, [])}
+
+    def _gradients(self, results: list[_Tensor], leaves: list[_Tensor], *, create: bool) -> list[_Tensor]:
+        torch = self._torch
+        weights = [
+            (torch.arange(result.numel()) % 7 + 1).reshape(result.shape).to(result.dtype) / 4 for result in results
+        ]
+        gradients = torch.autograd.grad(results, leaves, weights, allow_unused=True, create_graph=create)
+        return [
+            torch.zeros_like(leaf) if value is None else value for leaf, value in zip(leaves, gradients, strict=True)
+        ]
+
+    def _do_compile(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Call the candidate as `torch.compile` does, for dynamic sizes."""
+        del descriptors
+        torch, candidate = self._torch, self._candidate
+        torch._dynamo.reset()
+        compiled = torch.compile(
+            lambda *given, **named: candidate(*given, **named),  # type: ignore[misc]
+            fullgraph=True,
+            dynamic=True,
+            backend="aot_eager",
+        )
+        positional, named = self._given(message)
+        self._last = [compiled(*positional, **named)]
+        return self._do_read(message, [])
+
+    def _do_export(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Call the program that `torch.export` makes of a call."""
+        del descriptors
+        torch, candidate = self._torch, self._candidate
+
+        class Exported(torch.nn.Module):  # type: ignore[misc, name-defined]
+            def forward(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+                return candidate(*given, **named)  # type: ignore[misc]
+
+        positional, named = self._given(message)
+        program = torch.export.export(Exported(), tuple(positional), named)
+        self._last = [program.module()(*positional, **named)]
+        return self._do_read(message, [])
+
+    def _do_vmap(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Map the candidate over the first dimension of some tensors."""
+        del descriptors
+        torch, candidate, places = self._torch, self._candidate, message["mapped"]
+        tensors = self._tensors[message["arena"]]
+
+        def mapped(*parts: _Tensor) -> Any:  # noqa: ANN401
+            changed = list(tensors)
+            for place, part in zip(places, parts, strict=True):
+                changed[place] = part
+            positional, named = self._given(message, changed)
+            return candidate(*positional, **named)  # type: ignore[misc]
+
+        self._last = [torch.vmap(mapped)(*[tensors[place] for place in places])]
+        return self._do_read(message, [])
+
+    def _do_fake(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Sizes, dtypes and strides of results in a trace."""
+        del descriptors
+        torch = self._torch
+        fakes = import_module("torch._subclasses.fake_tensor")
+        shapes = import_module("torch.fx.experimental.symbolic_shapes")
+        with fakes.FakeTensorMode(shape_env=shapes.ShapeEnv()) as mode:
+            tensors = [mode.from_tensor(tensor, static_shapes=True) for tensor in self._tensors[message["arena"]]]
+            positional, named = self._given(message, tensors)
+            results = self._candidate(*positional, **named)  # type: ignore[misc]
+            return {
+                "facts": [
+                    {
+                        "dtype": str(result.dtype).removeprefix("torch."),
+                        "shape": [size if isinstance(size, int) else None for size in result.shape],
+                        "stride": [step if isinstance(step, int) else None for step in result.stride()],
+                    }
+                    for result in _flat(results)
+                    if isinstance(result, torch.Tensor)
+                ]
+            }
+
+    def _do_time(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Call the candidate many times. The judge has the clock."""
+        del descriptors
+        assert self._candidate is not None
+        positional, named = self._given(message)
+        for _ in range(message["times"]):
+            self._last = [self._candidate(*positional, **named)]
+        if self._torch.cuda.is_available() and self._torch.cuda.is_initialized():
+            self._torch.cuda.synchronize()
+        return {"returned": True}
+
+    def _do_state(self, message: _Message, descriptors: list[int]) -> _Message:
+        """What the process has set for all."""
+        del message, descriptors
+        torch = self._torch
+        handlers = {number: signal.getsignal(number) for number in (1, 2, 6, 8, 11, 14, 15)}
+        small = ctypes.c_float(1e-40)
+        return {
+            "the default dtype": str(torch.get_default_dtype()),
+            "the number of threads": torch.get_num_threads(),
+            "the grad mode": torch.is_grad_enabled(),
+            "the use of deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+            "PyTorch's random numbers": hash(torch.default_generator.get_state().numpy().tobytes()),
+            "Python's random numbers": hash(str(import_module("random").getstate())),
+            "the working folder": os.getcwd(),
+            "the handlers of signals": str(handlers),
+            "the treatment of denormal numbers": float((torch.tensor([small.value]) * 1).item()),
+            "the precision of matrix products": torch.get_float32_matmul_precision(),
+            "the limit of recursion": sys.getrecursionlimit(),
+            "tracing": str((sys.gettrace(), sys.getprofile(), threading.gettrace())),
+            "environment": dict(os.environ),
+            "functions": _functions(torch),
+        }
+
+
+def _change_clock(days: int) -> None:
+    """Let Python's clock be some days ahead, and forget variables of the environment that programs do not need."""
+    clock: Any = import_module("time")
+    dates: Any = import_module("datetime")
+    seconds, real = days * 86400, clock.time
+    clock.time = lambda: real() + seconds
+    clock.time_ns = lambda: int(clock.time() * 1e9)
+
+    def now(cls: Any, tz: Any = None) -> Any:  # noqa: ANN401
+        return cls.fromtimestamp(clock.time(), tz)
+
+    def today(cls: Any) -> Any:  # noqa: ANN401
+        return cls.fromtimestamp(clock.time())
+
+    moved = {"now": classmethod(now), "today": classmethod(today), "utcnow": classmethod(now)}
+    dates.datetime = type("datetime", (dates.datetime,), moved)
+    dates.date = type("date", (dates.date,), {"today": classmethod(today)})
+    needed = ("PATH", "LD_", "HOME", "TMPDIR", "LANG", "LC_", "TRITON", "NUMBA", "CUDA", "OMP_", "MKL_")
+    for name in [name for name in os.environ if not name.startswith(needed)]:
+        del os.environ[name]
+
+
+def _functions(torch: _Torch) -> dict[str, int]:
+    """The identities of functions that others call."""
+    homes = {
+        "torch": torch,
+        "torch.Tensor": torch.Tensor,
+        "torch.nn.functional": torch.nn.functional,
+        "torch.linalg": torch.linalg,
+        "torch.testing": torch.testing,
+        "torch.autograd": torch.autograd,
+        "torch.cuda": torch.cuda,
+        "torch.random": torch.random,
+        "time": import_module("time"),
+        "builtins": import_module("builtins"),
+        "os": os,
+        "math": import_module("math"),
+    }
+    home_of_torch = os.path.dirname(torch.__file__)
+    identities = {
+        f"{home}.{name}": id(_original(value, home_of_torch))
+        for home, holder in homes.items()
+        for name, value in _members(holder).items()
+    }
+    return {name: identity for name, identity in identities.items() if not name.endswith(("__dict__", "__weakref__"))}
+
+
+def _original(value: Any, home: str) -> Any:  # noqa: ANN401
+    """A function, or the one that code of PyTorch wraps, as its compiler does once it is imported."""
+    code = getattr(value, "__code__", None)
+    wrapped = getattr(value, "__wrapped__", None) if code is not None and code.co_filename.startswith(home) else None
+    return value if wrapped is None else wrapped
+
+
+def _members(holder: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The functions of a module, or of a class with those that it inherits."""
+    if isinstance(holder, type):
+        return {name: value for base in reversed(holder.__mro__) for name, value in list(vars(base).items())}
+    return {name: value for name, value in list(vars(holder).items()) if callable(value) and not name.startswith("__")}
+
+
+def _flat(results: Any) -> list[Any]:  # noqa: ANN401
+    if isinstance(results, (list, tuple)):
+        return [leaf for result in results for leaf in _flat(result)]
+    return [results]
+
+
+def _in_thread(call: Callable[[], Any]) -> Any:  # noqa: ANN401
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.extend((True, call()))
+        except BaseException as error:
+            outcome.extend((False, error))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if not outcome[0]:
+        raise outcome[1]
+    return outcome[1]
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except Exception:
+        return ""
+
+
+if __name__ == "__main__":
+    import_module("torch")
+    serve(socket.socket(fileno=int(sys.argv[1])))

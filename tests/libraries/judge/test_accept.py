@@ -1,0 +1,189 @@
+"""The judge accepts right kernels, and refuses wrong ones and cheats with what it found."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.cli.schema import schema_text
+from opwright.libraries.judge.accept import Judge
+from opwright.libraries.judge.candidates import find_candidate
+from opwright.libraries.judge.drawing import Drawer, Recipe
+from opwright.libraries.judge.entry import entry_of
+from opwright.libraries.judge.verdict import Verdict
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers need Linux")
+
+LIBRARY = """\
+namespace: judged
+operators:
+- func: scale(Tensor x, Tensor by) -> Tensor
+  dispatch: {CPU: scale}
+  dims: {x: "*b d", by: d, return: "*b d"}
+  dtypes: {x: float32, by: x}
+  layout: {x: contiguous, by: contiguous}
+  reference: judged_reference:scale
+- func: mark_(Tensor(a!) x, Tensor index) -> ()
+  dispatch: {CPU: mark_}
+  dims: {x: "n d", index: m}
+  dtypes: {x: float32, index: int64}
+  values: {index: "0 <= index < n"}
+  reference: judged_reference:mark
+- func: unknown(Tensor x) -> Tensor
+  dispatch: {CPU: unknown}
+"""
+REFERENCE = """\
+def scale(x, by):
+    return x * by
+
+def mark(x, index):
+    return x.index_fill(0, index, 1.0)
+"""
+#: A candidate that finds what writes its results, and answers in its place.
+ANSWERING = """\
+import gc
+
+def scale(x, by):
+    for value in gc.get_objects():
+        if type(value).__name__ == "Worker":
+            value._do_read = lambda *_: {"results": [[[{"dtype": "__class__", "shape": [-1, "a"], "at": 1e9}]]]}
+    return x * by
+"""
+RIGHT = "def scale(x, by):\n    return by * x\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the library file and the reference."""
+    path = tmp_path_factory.mktemp("judged")
+    (path / "judged.yaml").write_text(LIBRARY, encoding="utf-8")
+    (path / "judged_reference.py").write_text(REFERENCE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def scale_judge(folder: Path) -> Iterator[Judge]:
+    """The judge of `scale`."""
+    with Judge(f"{folder}/judged.yaml::scale") as judge:
+        yield judge
+
+
+def verdict_of(judge: Judge, folder: Path, text: str, *, seed: int = 0) -> Verdict:
+    """The verdict about a candidate with a text."""
+    path = folder / "candidate.py"
+    path.write_text(text, encoding="utf-8")
+    return judge.accept(str(path), seed=seed)
+
+
+def test_right_kernel_is_accepted(scale_judge: Judge, folder: Path) -> None:
+    """The verdict counts what was compared, and says what was not."""
+    verdict = verdict_of(scale_judge, folder, RIGHT)
+    assert verdict, verdict
+    counts = dict(verdict.compared)
+    assert counts["values"] > 25
+    assert counts["many calls"] > 20
+    assert counts["second gradients"] == 2
+    assert set(dict(verdict.not_compared)) <= {"many calls"}
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        ("values", "import torch\ndef scale(x, by):\n    return torch.zeros_like(x)\n"),
+        ("values", "def scale(x, by):\n    return (x * by).double()\n"),
+        ("values", "def scale(x, by):\n    return x * by if x.shape[-1] != 257 and x.numel() < 60000 else x\n"),
+        ("values", "def scale(x, by):\n    x *= by\n    return x.clone()\n"),
+        ("values", ANSWERING),
+        ("values", "import os\ndef scale(x, by):\n    os._exit(0)\n"),
+        (
+            "unwritten memory",
+            "def scale(x, by):\n    y = x.new_empty(x.shape)\n    return y.copy_(x * by) if x.numel() < 9 else y\n",
+        ),
+        ("same pointers", "known = {}\ndef scale(x, by):\n    return known.setdefault(x.shape, x * by).clone()\n"),
+        ("state of the process", "import torch\ntorch.equal = lambda *_: True\n" + RIGHT),
+        ("state of the process", "import torch\ndef scale(x, by):\n    torch.manual_seed(0)\n    return x * by\n"),
+    ],
+)
+def test_wrong_kernels_are_refused(scale_judge: Judge, folder: Path, check: str, text: str) -> None:
+    """The finding names the check. What is written in arguments that are only read ends the worker."""
+    verdict = verdict_of(scale_judge, folder, text)
+    assert verdict.verdict == "refused", verdict
+    assert verdict.finding is not None
+    # Drawn sizes may come twice.
+    assert verdict.finding.check in (check, "values", "unwritten memory"), verdict
+
+
+def test_script_replays_a_finding(scale_judge: Judge, folder: Path) -> None:
+    """Five lines show the difference without Opwright, and the same seed gives the same finding."""
+    text = "def scale(x, by):\n    return x * by + 1\n"
+    verdict = verdict_of(scale_judge, folder, text, seed=5)
+    assert verdict == verdict_of(scale_judge, folder, text, seed=5)
+    assert verdict.finding is not None
+    assert len(verdict.finding.script.splitlines()) == 5
+    assert "opwright" not in verdict.finding.script
+    done = subprocess.run(
+        [sys.executable, "-c", verdict.finding.script], capture_output=True, text=True, check=True, timeout=100
+    )
+    assert done.stdout.count("tensor(") == 2
+
+
+def test_written_arguments_are_compared(folder: Path) -> None:
+    """An operator that writes is judged by its reference, with indices that the entry allows."""
+    right = "def mark_(x, index):\n    x[index] = 1\n"
+    wrong = "def mark_(x, index):\n    x.narrow(0, 0, len(x) - 1)[index[index < len(x) - 1]] = 1\n"
+    with Judge(f"{folder}/judged.yaml::mark_") as judge:
+        verdict = verdict_of(judge, folder, wrong)
+        assert verdict.verdict == "refused", verdict
+        assert verdict_of(judge, folder, right)
+
+
+def test_undecided(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a reference nothing is decided, which the exit status and the document say."""
+    candidate = folder / "other.py"
+    candidate.write_text("def unknown(x):\n    return x\n", encoding="utf-8")
+    assert main(["accept", f"{folder}/judged.yaml::unknown", str(candidate), "--format", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == "undecided"
+    assert "no reference" in document["why"]
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(document, json.loads(schema_text("accept")))
+
+
+@pytest.mark.parametrize("name", ["scael", "judged::nothing"])
+def test_no_entry(folder: Path, name: str) -> None:
+    """A name that no entry has is a mistake of the user."""
+    file = SourceFile.read(f"{folder}/judged.yaml")
+    with pytest.raises(Fault, match=re.escape(f"has no operator `{name}`")):
+        entry_of(file, name)
+
+
+def test_no_candidate() -> None:
+    """So is a file that there is not."""
+    with pytest.raises(Fault, match=r"there is no candidate `gone\.py`"):
+        find_candidate("gone.py::f")
+    assert find_candidate("acme.kernels::fast").kind == "module"
+
+
+def test_the_same_seed_draws_the_same_calls(folder: Path) -> None:
+    """Sizes, kinds of values and seeds of tensors follow from the seed, and integers keep to the entry."""
+    entry = entry_of(SourceFile.read(f"{folder}/judged.yaml"), "mark_")
+    first, second, third = (
+        [Drawer(entry, random).draw(Recipe(profile)) for random in [Random(seed)] for profile in ("odd", "any", "long")]
+        for seed in (1, 1, 2)
+    )
+    assert first == second != third
+    for message in first:
+        assert message is not None
+        rows = message["values"]["x"]["shape"][0]
+        assert message["values"]["index"]["range"] == (0, rows - 1)
