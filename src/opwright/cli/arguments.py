@@ -439,22 +439,37 @@ def program_as_named(autograd: str, program: str) -> str:
     'tools/autograd/gen_autograd.py'
     >>> program_as_named("site/torchgen/packaged/autograd", "gen_autograd.py")
     'torchgen/packaged/autograd/gen_autograd.py'
+
+    For a folder of another place, PyTorch's program is that of the installed package.
     """
-    folder, name = os.path.split(os.path.abspath(autograd))
-    parent = os.path.basename(folder)
-    package = "torchgen/packaged" if parent == "packaged" else parent
-    return f"{package}/{name}/{program}"
+    name = os.path.basename(os.path.abspath(autograd))
+    return f"tools/{name}/{program}" if _home(autograd) == "tools" else f"torchgen/packaged/autograd/{program}"
 
 
-def templates_as_named(autograd: str) -> str:
+def templates_as_named(autograd: str, *, apart: bool = False) -> str:
     """Name that comments give the folder of autograd's templates: its path from the package of PyTorch's generator.
 
     >>> templates_as_named("pytorch/tools/autograd"), templates_as_named("site/torchgen/packaged/autograd")
     ('../tools/autograd/templates', 'packaged/autograd/templates')
+
+    For a folder of another place that package is the installed one, unless the run stays `apart` from it.
     """
     folder, name = os.path.split(os.path.abspath(autograd))
-    parent = os.path.basename(folder)
-    return f"packaged/{name}/templates" if parent == "packaged" else f"../{parent}/{name}/templates"
+    home = _home(autograd)
+    if not home and not apart:
+        from opwright.release.local import installed_generator
+
+        package = installed_generator()
+        if package is not None:
+            return os.path.relpath(os.path.join(autograd, "templates"), package)
+    return f"packaged/{name}/templates" if home == "packaged" else f"../{os.path.basename(folder)}/{name}/templates"
+
+
+def _home(autograd: str) -> str:
+    """Which folder of a source tree or of a package autograd's folder is in: `tools`, `packaged`, or neither."""
+    folder = os.path.dirname(os.path.abspath(autograd))
+    parent, above = os.path.basename(folder), os.path.basename(os.path.dirname(folder))
+    return parent if parent == "tools" or (parent, above) == ("packaged", "torchgen") else ""
 
 
 def add_plugin_argument(parser: argparse.ArgumentParser) -> None:

@@ -85,7 +85,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, si
         folders=_folders(arguments),
         families=run.families,
         options=Options(
-            autograd_templates=templates_as_named(arguments.autograd),
+            autograd_templates=templates_as_named(arguments.autograd, apart=arguments.inputs_only),
             autograd_program=program_as_named(arguments.autograd, "gen_autograd.py"),
             disable_autograd=arguments.disable_autograd,
         ),

@@ -163,7 +163,7 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
     if arguments.gen_lazy_ts_backend:
         chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]
-    templates = templates_as_named(autograd)
+    templates = templates_as_named(autograd, apart=arguments.inputs_only)
     incremental = IncrementalGeneration(run)
     make_request = partial(_request, arguments, inputs, run, templates)
     if arguments.gen_lazy_ts_backend:
