@@ -38,12 +38,18 @@ from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import Findings, find
 from opwright.tools.check.fixes import suggestion
 from opwright.tools.check.fixing import fix_files, write_changes
-from opwright.tools.check.formats import render_github, render_json, render_sarif, render_statistics
+from opwright.tools.check.formats import (
+    render_github,
+    render_json,
+    render_lintrunner,
+    render_sarif,
+    render_statistics,
+)
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
 from opwright.tools.files.file_kinds import expand_folders
 
-_FORMATS: Final = ("text", "short", "json", "sarif", "github")
+_FORMATS: Final = ("text", "short", "json", "sarif", "github", "lintrunner")
 _FAIL_ON: Final = ("warning", "error", "never")
 #: How many files a summary names.
 _MOST_NAMED: Final = 3
@@ -241,6 +247,8 @@ def _report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) ->
             return render_sarif(diagnostics, __version__)
         case "github":
             return render_github(diagnostics)
+        case "lintrunner":
+            return render_lintrunner(diagnostics)
         case "short":
             return render_short(diagnostics)
         case _:

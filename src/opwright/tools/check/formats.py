@@ -35,24 +35,67 @@ def render_github(diagnostics: Sequence[Diagnostic]) -> str:
     return "".join([_command(diagnostic) for diagnostic in diagnostics])
 
 
+_SEVERITIES: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "advice"}
+
+
+def render_lintrunner(diagnostics: Sequence[Diagnostic]) -> str:
+    """One line of JSON for each diagnostic: a message of lintrunner, which PyTorch checks its tree with.
+
+    >>> from opwright.source.diagnostic import Diagnostics
+    >>> from opwright.source.span import SourceText
+    >>> sink = Diagnostics()
+    >>> sink.warning("W2219", "twice", SourceText("ops.yaml", "a: b").span(3, 4), help="delete it")
+    >>> print(render_lintrunner(sink.sorted())[:72])
+    {"path": "ops.yaml", "line": 1, "char": 4, "code": "OPWRIGHT", "severity
+    """
+    return "".join([f"{json.dumps(_lint_message(diagnostic))}\n" for diagnostic in diagnostics])
+
+
+def _lint_message(diagnostic: Diagnostic) -> dict[str, object]:
+    path, line, column = None, None, None
+    if diagnostic.span is not None:
+        path = _shown_path(diagnostic.span.file.path)
+        line, column = diagnostic.span.file.line_and_column(diagnostic.span.start)
+    return {
+        "path": path,
+        "line": line,
+        "char": column,
+        "code": "OPWRIGHT",
+        "severity": _SEVERITIES[diagnostic.severity],
+        "name": diagnostic.code,
+        "original": None,
+        "replacement": None,
+        "description": "\n".join(_all_lines(diagnostic)),
+    }
+
+
+def _all_lines(diagnostic: Diagnostic) -> list[str]:
+    """The message, the notes and the help."""
+    lines = [diagnostic.message, *[f"note: {note}" for note in diagnostic.notes]]
+    if diagnostic.help:
+        lines.append(f"help: {diagnostic.help}")
+    return [printable(line) for text in lines for line in text.splitlines()]
+
+
+def _shown_path(path: str) -> str:
+    """A path below the working folder, from there."""
+    is_below = os.path.isabs(path) and path.startswith(os.getcwd() + os.sep)
+    return (os.path.relpath(path) if is_below else path).replace(os.sep, "/")
+
+
 def _command(diagnostic: Diagnostic) -> str:
     properties: dict[str, object] = {}
     span = diagnostic.span
     if span is not None:
         line, column = span.file.line_and_column(span.start)
         end_line, end_column = span.file.line_and_column(max(span.start, span.end))
-        path = span.file.path
-        shown = os.path.relpath(path) if os.path.isabs(path) and path.startswith(os.getcwd() + os.sep) else path
-        properties = {"file": shown.replace(os.sep, "/"), "line": line, "endLine": end_line}
+        properties = {"file": _shown_path(span.file.path), "line": line, "endLine": end_line}
         if line == end_line:
             # GitHub takes columns only where a place is on one line.
             properties |= {"col": column, "endColumn": max(end_column, column + 1)}
     properties["title"] = diagnostic.code
     shown_properties = ",".join([f"{key}={str(value).translate(_IN_PROPERTIES)}" for key, value in properties.items()])
-    lines = [diagnostic.message, *[f"note: {note}" for note in diagnostic.notes]]
-    if diagnostic.help:
-        lines.append(f"help: {diagnostic.help}")
-    text = "\n".join([printable(line) for text in lines for line in text.splitlines()])
+    text = "\n".join(_all_lines(diagnostic))
     return f"::{_COMMANDS[diagnostic.severity]} {shown_properties}::{text.translate(_IN_DATA)}\n"
 
 
