@@ -86,7 +86,10 @@ def test_rules_of_bazel(tree: Path) -> None:
         for name in ("gen_aten", "gen_aten_hip"):
             assert made[name]["tools"] == [program]
             command = " ".join(made[name]["cmd"].split())
-            assert f"$(execpath {program}) {'gen --strict --inputs-only ' if switch == 'True' else ''}--install_dir=" in command
+            assert (
+                f"$(execpath {program}) {'gen --strict --inputs-only ' if switch == 'True' else ''}--install_dir="
+                in command
+            )
             assert ("//torchgen" in made[name]["srcs"]) == (switch == "True")
 
 

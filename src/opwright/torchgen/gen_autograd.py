@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
 
     arguments.op_registration_whitelist = None
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
-    inputs = completed_inputs(arguments, inputs, sink, autograd=False)
+    inputs = completed_inputs(arguments, inputs, sink, autograd=False, shims=False)
     chosen: str | None = arguments.op_selection_yaml_path
     incremental = IncrementalGeneration(run)
     more_files = () if chosen is None else (chosen,)

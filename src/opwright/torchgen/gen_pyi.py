@@ -67,7 +67,7 @@ def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, f
     from opwright.cli.input_arguments import completed_inputs
     from opwright.run.request import Request
 
-    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False)
+    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False, shims=False)
     request = Request(
         inputs=inputs,
         folders=folders,

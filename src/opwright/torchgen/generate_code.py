@@ -159,7 +159,7 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
 
     native: str = arguments.native_functions_path
     autograd = autograd_folder(native)
-    inputs = completed_inputs(arguments, from_files(native, arguments.tags_path, autograd), sink)
+    inputs = completed_inputs(arguments, from_files(native, arguments.tags_path, autograd), sink, shims=False)
     chosen = [path for path in (arguments.op_selection_yaml_path, arguments.selected_op_list_path) if path is not None]
     if arguments.gen_lazy_ts_backend:
         chosen += [_lazy_yaml(arguments), _LAZY_KERNELS]

@@ -71,7 +71,7 @@ def run_backend(program: str, arguments: argparse.Namespace, options: Callable[[
 
         inputs = open_inputs(arguments.torch, arguments.source_path, sink=sink)
         if arguments.source_path is not None:
-            inputs = completed_inputs(arguments, inputs, sink)
+            inputs = completed_inputs(arguments, inputs, sink, autograd=False, shims=False)
         incremental = IncrementalGeneration(run)
         more_files = [path for path in (arguments.source_yaml, arguments.impl_path) if path is not None]
         generation = incremental.load(

@@ -54,7 +54,7 @@ def _write(
     from opwright.release.inputs import from_files
 
     inputs = from_files(arguments.native_functions, arguments.tags, arguments.autograd)
-    inputs = completed_inputs(arguments, inputs, sink, autograd=False)
+    inputs = completed_inputs(arguments, inputs, sink, autograd=False, shims=False)
     templates = templates_as_named(arguments.autograd, apart=arguments.inputs_only) if named else None
     incremental = IncrementalGeneration(run)
     write_all(incremental, inputs, lambda _: _request(inputs, arguments, run, folders, templates), sink)
