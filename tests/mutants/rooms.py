@@ -199,6 +199,8 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "dialects/native_functions/resolution": ("tools/explain/test_resolution.py", "tools/explain/test_page.py"),
     "tools/explain/text": ("tools/explain/test_texts.py", "tools/explain/test_explanations.py", "cli/test_explain.py"),
     "libraries/extension": ("libraries/extension",),
+    "libraries/judge": ("libraries/judge",),
+    "cli/accept": ("libraries/judge",),
     "files": ("files", "engine/test_cut_short.py"),
     "files/formatting": ("static_runtime",),
     "files/kept_headers": ("emit/test_kept_headers.py", "engine/test_pruning.py"),

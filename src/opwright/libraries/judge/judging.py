@@ -12,7 +12,7 @@ from typing import Final
 from opwright.libraries.judge.candidates import Candidate, NotBuilt, built, find_candidate, sanitizer_environment
 from opwright.libraries.judge.drawing import FILLS, LAYOUTS, Drawer, Recipe
 from opwright.libraries.judge.entry import JudgedEntry, oracle_facts
-from opwright.libraries.judge.processes import Desk, Ended, JsonMessage, WorkerLimits, WorkerProcess
+from opwright.libraries.judge.processes import Desk, Ended, JsonMessage, ProcessFailed, WorkerLimits, WorkerProcess
 from opwright.libraries.judge.verdict import ACCEPTED, REFUSED, UNDECIDED, Finding, Timing, Verdict
 from opwright.source.records import NamedTuple
 
@@ -85,7 +85,7 @@ class Judgement:
             self._judge()
         except Found as outcome:
             verdict, finding = REFUSED, outcome.finding
-        except Unjudged as reason:
+        except (Unjudged, ProcessFailed) as reason:
             verdict, why = UNDECIDED, str(reason)
         return Verdict(
             verdict,
@@ -109,7 +109,7 @@ class Judgement:
         facts = oracle_facts(self._entry, self._options.folders)
         try:
             self._desk.oracle.ask(facts)
-        except RuntimeError as error:
+        except ProcessFailed as error:
             raise Unjudged(f"the reference cannot be loaded: {error}") from None
         source = self._candidate if self._candidate.kind == "source" else None
         if source is not None:
@@ -623,6 +623,9 @@ class Judgement:
 
     def _check_transforms(self) -> None:
         """What PyTorch's compilers and transformations make of an operator."""
+        if self._candidate.kind == "library" and not self._candidate.package:
+            self._left_out["compile"] = "no Python module beside the shared object says what it does in traces"
+            return
         worker = self._desk.worker(self._options.limits._replace(call_seconds=60))
         case = self._small(1)[0]
         try:

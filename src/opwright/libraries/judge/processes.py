@@ -38,14 +38,18 @@ class Ended(Exception):
     """Raised with a sentence when a worker ended, or did not answer in time."""
 
 
+class ProcessFailed(Exception):
+    """Raised with a sentence when a process of the judge itself fails, for instance without PyTorch."""
+
+
 class Process:
     """A program of this package with a socket, which ends with its user."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], folder: str) -> None:
         own, other = socket.socketpair()
         self.socket: Final = own
-        log = os.path.join(folder, f"log-{os.path.basename(command[-1])}")
-        with other, open(log, "ab") as errors:
+        self._log: Final = os.path.join(folder, f"log-{os.path.basename(command[-1])}")
+        with other, open(self._log, "ab") as errors:
             self._process: Final = subprocess.Popen(
                 [sys.executable, *command, str(other.fileno())],
                 pass_fds=[other.fileno()],
@@ -58,14 +62,20 @@ class Process:
             )
 
     def ask(self, message: Mapping[str, object], descriptors: Sequence[int] = ()) -> JsonMessage:
-        """The answer to a message. Raises RuntimeError if the program fails."""
-        send(self.socket, message, descriptors)
-        received = receive(self.socket)
+        """The answer to a message. Raises ProcessFailed."""
+        try:
+            send(self.socket, message, descriptors)
+            received = receive(self.socket)
+        except OSError:
+            received = None
         if received is None:
-            raise RuntimeError(f"a process of the judge ended with status {self._process.wait()}")
+            status = self._process.wait()
+            with open(self._log, encoding="utf-8", errors="replace") as stream:
+                last = stream.read().strip().rpartition("\n")[2]
+            raise ProcessFailed(f"a process of the judge ended with status {status}{f': {last}' if last else ''}")
         answer, _ = received
         if "error" in answer:
-            raise RuntimeError(f"{answer['error']}: {answer['text']}")
+            raise ProcessFailed(f"{answer['error']}: {answer['text']}")
         return answer
 
     def close(self) -> None:
