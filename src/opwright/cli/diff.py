@@ -3,9 +3,12 @@
   opwright diff 2.12.1 2.13.0                      two releases
   opwright diff auto ~/pytorch                     the installed PyTorch and a source tree
   opwright diff old.yaml new.yaml                  two files of operators, or dumps
+  opwright diff git:v1.4 acme.yaml --current 1.4.2 a library since a commit, and the next version
   opwright diff 2.12.1 2.13.0 --backend acme.yaml  what a backend has to do for the new one
   opwright diff 2.12.1 2.13.0 'conv*' --all        some operators, with every difference
   opwright diff --output build-old build-new       generated files, by operator
+
+Of libraries it says last whether the changes make a major, a minor or a patch version.
 
 The exit status is 0 if nothing breaks, 1 if something does, or if an input has errors, and 2 for wrong usage."""
 
@@ -28,7 +31,15 @@ from opwright.source.terminal import say
 from opwright.tools.diff import reports
 from opwright.tools.diff.backend import BackendTask, backend_tasks, named_operators
 from opwright.tools.diff.compare import compare
-from opwright.tools.diff.diffing import LoadedSide, generated_side, load_backend_side, load_side, output_side
+from opwright.tools.diff.diffing import (
+    LoadedSide,
+    generated_side,
+    has_inputs,
+    load_backend_side,
+    load_side,
+    output_side,
+)
+from opwright.tools.diff.levels import ORDER, Level, next_version
 from opwright.tools.diff.outputs import (
     OutputComparison,
     OutputSide,
@@ -37,14 +48,28 @@ from opwright.tools.diff.outputs import (
     render_markdown,
     render_text,
 )
+from opwright.tools.diff.places import placed
 from opwright.tools.diff.records import Audience, Comparison, OperatorChange
 
 _FORMATS: Final = ("text", "markdown", "json")
+#: Levels for which a run can fail.
+_LEVELS: Final = (Level.major.name, Level.minor.name)
+
+
+def _version(text: str) -> str:
+    try:
+        next_version(text, Level.patch)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is no version such as 1.4.2") from None
+    return text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    side = "a release such as 2.13.0, `auto`, a wheel, a folder of inputs, a file of operators, or a dump"
+    side = (
+        "a release such as 2.13.0, `auto`, a wheel, a folder of inputs or of library files, a file of operators, a "
+        "dump, or `git:REF` for what a commit has at the path of the other one"
+    )
     parser.add_argument("old", metavar="OLD", type=not_empty, help=f"what to compare: {side}")
     parser.add_argument("new", metavar="NEW", type=not_empty, help="what to compare with, the same")
     parser.add_argument(
@@ -82,9 +107,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WHOM",
         action="append",
         default=[],
-        choices=["any", "none", *[audience.name for audience in Audience]],
-        help="exit with 1 only for changes that break these: any (the default), none, or as for `--breaks`; with "
-        "`--backend`, any task is one (may be repeated)",
+        choices=["any", "none", *_LEVELS, *[audience.name for audience in Audience]],
+        help="exit with 1 only for changes that break these: any (the default), none, or as for `--breaks`; for "
+        "changes of libraries that are `major`, or `minor` or more; with `--backend`, any task is one (may be repeated)",
+    )
+    output.add_argument(
+        "--current",
+        metavar="VERSION",
+        type=_version,
+        help="the version of OLD: the report says that of NEW, for libraries",
     )
     add_download_arguments(output)
 
@@ -122,8 +153,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return _compare_outputs(arguments)
     consent = Consent(ask_whole_download(arguments), arguments.require_hashes)
     old, new = (
-        load_side(spec, consent, sink, arguments.release, tuple(arguments.allow_path))
-        for spec in (arguments.old, arguments.new)
+        _load(spec, other, consent, arguments, sink)
+        for spec, other in ((arguments.old, arguments.new), (arguments.new, arguments.old))
     )
     comparison = compare(old.side, new.side)
     tasks, named = _tasks(arguments, old, new, sink)
@@ -137,13 +168,25 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         and (named is None or change.name in named)
         and (not wanted or any(audience in change.breaks for audience in wanted))
     ]
-    print_or_write(_render(arguments, comparison, changes, tasks), arguments.out)
+    verdict = reports.verdict_on(changes, arguments.current or "") if comparison.has_verdict else None
+    print_or_write(_render(arguments, comparison, changes, tasks, verdict), arguments.out)
     levels = arguments.fail_on or ["any"]
     audiences = [audience for audience in Audience if "any" in levels or audience.name in levels]
     fails = any(audience in change.breaks for change in changes for audience in audiences)
+    if verdict is not None:
+        fails |= any(name in levels and ORDER.index(verdict.level) >= ORDER.index(Level[name]) for name in _LEVELS)
     if tasks is not None:
         fails = bool(tasks) and "none" not in levels
     return console.FAULTS if fails else console.SUCCESS
+
+
+def _load(spec: str, other: str, consent: Consent, arguments: argparse.Namespace, sink: Diagnostics) -> LoadedSide:
+    """One side. That of a commit is called what the user called it."""
+    with placed(spec, other) as path:
+        loaded = load_side(path, consent, sink, arguments.release, tuple(arguments.allow_path))
+    if path == spec:
+        return loaded
+    return loaded._replace(side=loaded.side._replace(label=spec))
 
 
 def _compare_outputs(arguments: argparse.Namespace) -> int:
@@ -179,8 +222,7 @@ def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison)
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:
     """Files in a folder, unless it has inputs; else those that an Opwright generates."""
-    native = ("native/native_functions.yaml", "aten/src/ATen/native/native_functions.yaml")
-    if os.path.isdir(spec) and not any(os.path.isfile(os.path.join(spec, name)) for name in native):
+    if os.path.isdir(spec) and not has_inputs(spec):
         return output_side(spec)
     words = [word for family in arguments.only for word in ("--only", family)]
     if arguments.release and os.path.isdir(spec):
@@ -208,13 +250,14 @@ def _render(
     comparison: Comparison,
     changes: Sequence[OperatorChange],
     tasks: Sequence[BackendTask] | None,
+    verdict: reports.Verdict | None,
 ) -> str:
     if arguments.statistics:
         return reports.render_statistics(comparison, changes)
     match arguments.format:
         case "json":
-            return reports.render_json(comparison, changes, tasks)
+            return reports.render_json(comparison, changes, tasks, verdict)
         case "markdown":
-            return reports.render_markdown(comparison, changes, tasks, every=arguments.all)
+            return reports.render_markdown(comparison, changes, tasks, every=arguments.all, verdict=verdict)
         case _:
-            return reports.render_text(comparison, changes, tasks, every=arguments.all)
+            return reports.render_text(comparison, changes, tasks, every=arguments.all, verdict=verdict)

@@ -9,9 +9,12 @@ from opwright.dialects.native_functions.fields import ROWS
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import FIELD_NAMES, NativeFunction
+from opwright.model.operator_library import OperatorLibrary, PythonGradient
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults
+from opwright.tools.diff.levels import Level
+from opwright.tools.diff.libraries import is_internal, library_reasons, operator_reasons, python_gradient_reasons
 from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange, Reason, merge_reasons
 from opwright.tools.diff.schema_rules import backward_faults, forward_faults
 from opwright.tools.dump.data import JsonValue, field_data
@@ -64,7 +67,7 @@ def _on_one_line(formula: str) -> str:
 def _formula_reasons(what: str, old: Mapping[str, str], new: Mapping[str, str], where: str) -> Iterator[Reason]:
     for name in new:
         if name not in old:
-            yield Reason(f"the {what} of `{name}` is known{where}")
+            yield Reason(f"the {what} of `{name}` is known{where}", level=Level.minor)
         elif old[name] != new[name]:
             yield Reason(f"the {what} of `{name}`{where} is `{new[name]}` instead of `{old[name]}`")
     for name in old:
@@ -96,21 +99,31 @@ _ALL: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized, Aud
 class Side(NamedTuple):
     """One side of a comparison: what it is, its operators, and the C shims by the names of operators.
 
-    `derivatives` are the formulas of operators, by them; None for sides of which no formulas are known.
+    `derivatives` are the formulas of operators, by them; None for sides of which no formulas are known. `libraries` are
+    the operator libraries that the side is made of, if it is.
     """
 
     label: str
     catalog: Catalog
     shims: Mapping[str, OperatorShims]
     derivatives: Mapping[NativeFunction, DifferentiableFunction] | None = None
+    libraries: tuple[OperatorLibrary, ...] = ()
 
     def by_name(self) -> dict[str, NativeFunction]:
         """Operators by their names, those of `aten` without the namespace."""
-        return {_shown_name(function): function for function in self.catalog.functions}
+        return {_shown_name(function): function for function in self.catalog.functions if not is_internal(function)}
 
     def formulas(self, function: NativeFunction) -> DifferentiableFunction:
         """Formulas of an operator, if any."""
         return (self.derivatives or {}).get(function) or DifferentiableFunction(function, {}, {})
+
+    def python_gradients(self) -> dict[str, PythonGradient]:
+        """Formulas that autograd computes in Python, by the names of operators."""
+        return {
+            _shown_name(gradient.function): gradient
+            for library in self.libraries
+            for gradient in library.derivatives.python
+        }
 
 
 def _shown_name(function: NativeFunction) -> str:
@@ -122,6 +135,7 @@ def compare(old: Side, new: Side) -> Comparison:
     """What differs between two catalogs: removed, changed and added operators, each kind in alphabetical order."""
     before, after = old.by_name(), new.by_name()
     has_gradients = old.derivatives is not None and new.derivatives is not None
+    gradients = [side.python_gradients() for side in (old, new)]
     changes: list[OperatorChange] = []
     added = [name for name in after if name not in before]
     for name, function in before.items():
@@ -134,16 +148,36 @@ def compare(old: Side, new: Side) -> Comparison:
         differences = [*_reasons(function, after[name], shims, _shims_of(after[name], new))]
         if has_gradients:
             differences += gradient_differences(old.formulas(function), new.formulas(after[name]))
+        if old.libraries and new.libraries:
+            differences += operator_reasons(function, after[name])
+            differences += python_gradient_reasons(*[formulas.get(name) for formulas in gradients])
         reasons = merge_reasons(differences)
         if reasons:
             changes.append(OperatorChange(name, ChangeKind.changed, function, after[name], reasons))
     changes += [OperatorChange(name, ChangeKind.added, None, after[name]) for name in added]
     order = list(ChangeKind)
     changes.sort(key=lambda change: (order.index(change.kind), change.name.lstrip("_").lower(), change.name))
+    has_verdict = bool(old.libraries and new.libraries)
+    if has_verdict:
+        changes = [*_library_changes(old, new), *changes]
     lacking = {Audience.gradients: not has_gradients, Audience.shim: not old.shims}
     return Comparison(
-        old.label, new.label, tuple(changes), tuple([audience for audience, lacks in lacking.items() if lacks])
+        old.label,
+        new.label,
+        tuple(changes),
+        tuple([audience for audience, lacks in lacking.items() if lacks]),
+        has_verdict,
     )
+
+
+def _library_changes(old: Side, new: Side) -> Iterator[OperatorChange]:
+    """What differs between libraries of one namespace as wholes."""
+    before = {library.library.namespace: library for library in old.libraries}
+    for library in new.libraries:
+        namespace = library.library.namespace
+        reasons = tuple(library_reasons(before[namespace], library)) if namespace in before else ()
+        if reasons:
+            yield OperatorChange(namespace, ChangeKind.changed, None, None, reasons)
 
 
 def _shims_of(function: NativeFunction, side: Side) -> OperatorShims | None:
@@ -171,7 +205,7 @@ def _reasons(
     if old.schema is not new.schema and str(old.schema) != str(new.schema):
         for audience, find in finders:
             yield from (Reason(text, frozenset((audience,))) for text in find())
-        yield from (Reason(text) for text in _additions(old, new))
+        yield from (Reason(text, level=Level.minor) for text in _additions(old, new))
     elif any(getattr(old, name) != getattr(new, name) for name in FIELD_NAMES):
         for audience, find in finders[:2]:
             yield from (Reason(text, frozenset((audience,))) for text in find())
@@ -188,6 +222,8 @@ def _additions(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
     before = {argument.name: argument for argument in old.arguments.all}
     for argument in new.arguments.all:
         earlier = before.get(argument.name)
+        if earlier in old.arguments.keyword_only and argument in new.arguments.positional:
+            yield f"argument `{argument.name}` may be passed by position"
         if earlier is not None and earlier.type is not argument.type:
             yield f"argument `{argument.name}` is `{argument.type}` instead of `{earlier.type}`"
 

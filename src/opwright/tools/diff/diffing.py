@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from opwright.backends.rows import BACKEND
 from opwright.dialects.derivatives.matching import match_derivatives
@@ -21,6 +21,7 @@ from opwright.libraries.rows import LIBRARY
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
 from opwright.release.tables import shim_tables
@@ -39,6 +40,7 @@ from opwright.tools.coverage.report import NO_META_KERNELS, coverage_report
 from opwright.tools.diff.backend import BackendSide
 from opwright.tools.diff.compare import Side
 from opwright.tools.diff.outputs import FileLines, OutputSide
+from opwright.tools.diff.places import library_files
 from opwright.tools.dump.document import dumped_files, parse_dump
 from opwright.tools.dump.shims import release_shim_tables, shims_by_operator
 
@@ -117,6 +119,15 @@ def generated_side(spec: str, python: str, arguments: Sequence[str], environment
         return output_side(out)._replace(label=spec)
 
 
+#: Where a folder of PyTorch's inputs has its operators: in ATen itself, and in PyTorch's repository.
+_OPERATORS: Final = ("native/native_functions.yaml", "aten/src/ATen/native/native_functions.yaml")
+
+
+def has_inputs(folder: str) -> bool:
+    """Whether a folder has PyTorch's inputs."""
+    return any(os.path.isfile(os.path.join(folder, name)) for name in _OPERATORS)
+
+
 class LoadedSide(NamedTuple):
     """A side of a comparison, with the inputs and the rules that it was loaded by."""
 
@@ -132,7 +143,9 @@ def load_side(
     release: str | None = None,
     allowed_paths: tuple[str, ...] = (),
 ) -> LoadedSide:
-    """Operators that a user names: a release, a wheel, a folder of inputs, a file of operators, or a dump.
+    """Operators that a user names: a release, a wheel, a folder, a file of operators, or a dump.
+
+    A folder has PyTorch's inputs, or library files.
 
     `release` is the one whose rules hold for a folder, None for the one that the folder names. Heads of files
     may name `allowed_paths` outside of their projects. Raises Fault for
@@ -141,6 +154,11 @@ def load_side(
     if os.path.isfile(spec) and not spec.endswith(".whl"):
         limit = DUMP_BYTES if spec.endswith(".json") else FILE_BYTES
         loaded = _of_file(SourceFile.read(spec, limit), sink, allowed_paths)
+    elif os.path.isdir(spec) and not has_inputs(spec) and (files := library_files(spec)):
+        inputs = open_inputs(sink=sink)
+        rules = rules_of(inputs, None, sink)
+        context = LoadContext(sink, rules, inputs, allowed_paths=allowed_paths)
+        loaded = LoadedSide(_of_libraries(spec, LIBRARY.load(files, context)), inputs, rules)
     else:
         if os.path.isdir(spec):
             inputs = from_source_path(spec)
@@ -177,16 +195,23 @@ def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]
     if file.text.lstrip().startswith("{") and '"format"' in file.text[:1000]:
         return _of_dump(file, inputs, sink)
     if dialect is LIBRARY:
-        libraries = LIBRARY.load([file], LoadContext(sink, rules, inputs, allowed_paths=allowed_paths))
-        functions = tuple([function for library in libraries for function in library.catalog.functions])
-        catalog = Catalog(functions, (), (), (), {})
-    elif dialect is NATIVE_FUNCTIONS:
+        context = LoadContext(sink, rules, inputs, allowed_paths=allowed_paths)
+        return LoadedSide(_of_libraries(file.path, LIBRARY.load([file], context)), inputs, rules)
+    if dialect is NATIVE_FUNCTIONS:
         catalog = load_catalog(file, _tags_for(file, inputs), sink, rules)
     else:
         message = f"`{file.path}` has no operators that can be compared"
         help = "name a release, a folder of PyTorch's inputs, a file of operators or libraries, or a dump"
         raise Fault.at(NO_SIDE, message, help=help)
     return LoadedSide(Side(file.path, catalog, {}), inputs, rules)
+
+
+def _of_libraries(label: str, libraries: tuple[OperatorLibrary, ...]) -> Side:
+    """Operators of libraries, with their formulas."""
+    functions = tuple([function for library in libraries for function in library.catalog.functions])
+    matched = [each for library in libraries for each in library.derivatives.matched.functions]
+    derivatives = {differentiable.function: differentiable for differentiable in matched}
+    return Side(label, Catalog(functions, (), (), (), {}), {}, derivatives, tuple(libraries))
 
 
 def _tags_for(file: SourceFile, inputs: Inputs) -> SourceFile:
@@ -203,9 +228,8 @@ def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
     if LIBRARY.name in files:
         # What a dump says of paths holds elsewhere, if at all: schemas alone are compared.
         context = LoadContext(sink, rules, inputs, read_file=_no_entries, allowed_paths=(os.sep,))
-        libraries = LIBRARY.load([files[LIBRARY.name]], context)
-        functions = tuple([function for library in libraries for function in library.catalog.functions])
-        return LoadedSide(Side(file.path, Catalog(functions, (), (), (), {}), {}), inputs, rules)
+        side = _of_libraries(file.path, LIBRARY.load([files[LIBRARY.name]], context))
+        return LoadedSide(side._replace(derivatives=None), inputs, rules)
     if NATIVE_FUNCTIONS.name not in files or TAGS.name not in files:
         raise Fault.at(NO_SIDE, f"`{file.path}` is not a dump of a release or of a library")
     catalog = load_catalog(files[NATIVE_FUNCTIONS.name], files[TAGS.name], sink, rules)

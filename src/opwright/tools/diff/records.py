@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from opwright.model.native_function import NativeFunction
+from opwright.tools.diff.levels import Level, greatest
 
 
 class Audience(enum.Enum):
@@ -33,11 +34,31 @@ class ChangeKind(enum.Enum):
     __hash__ = object.__hash__
 
 
+#: Those whom a change breaks that was compatible for its author: whoever loads new programs into an old package, or has
+#: kernels of its own for the operator.
+_NOT_CALLERS: Final = frozenset((Audience.forward, Audience.kernel))
+
+
 class Reason(NamedTuple):
-    """Something that differs, in a few words, and whom it breaks; nobody, if there are no audiences."""
+    """Something that differs, in a few words, and whom it breaks; nobody, if there are no audiences.
+
+    `level` is what it does to a version at least: a change that breaks somebody is a major one.
+    """
 
     text: str
     audiences: frozenset[Audience] = frozenset()
+    level: Level = Level.patch
+
+    @property
+    def does(self) -> Level:
+        """What it does to the version of a package.
+
+        >>> Reason("", frozenset([Audience.cpp])).does.name, Reason("", frozenset([Audience.kernel])).does.name
+        ('major', 'minor')
+        """
+        if self.audiences - _NOT_CALLERS:
+            return Level.major
+        return greatest([self.level, Level.minor]) if self.audiences else self.level
 
 
 class OperatorChange(NamedTuple):
@@ -60,6 +81,15 @@ class OperatorChange(NamedTuple):
         return tuple([audience for audience in Audience if audience in broken])
 
     @property
+    def level(self) -> Level:
+        """What the change does to the version of a package. Names that begin with `_` are nobody's."""
+        if self.is_private:
+            return Level.patch
+        if self.kind is ChangeKind.added:
+            return Level.minor
+        return greatest([reason.does for reason in self.reasons])
+
+    @property
     def is_private(self) -> bool:
         """Whether the name of the operator says that it is not for users."""
         return self.name.rpartition("::")[2].startswith("_")
@@ -73,13 +103,15 @@ class OperatorChange(NamedTuple):
 class Comparison(NamedTuple):
     """Differences between two catalogs, by the names of their operators; `old` and `new` say what they are.
 
-    For the audiences `not_compared` a side lacks what a comparison needs.
+    For the audiences `not_compared` a side lacks what a comparison needs. Only a comparison of libraries
+    `has_verdict`: of other operators too little is known.
     """
 
     old: str
     new: str
     changes: tuple[OperatorChange, ...]
     not_compared: tuple[Audience, ...] = ()
+    has_verdict: bool = False
 
     def breaking(self, audiences: Iterable[Audience]) -> list[OperatorChange]:
         """Changes that break one of these audiences."""
@@ -91,9 +123,11 @@ def merge_reasons(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Reasons, those of the same text as one for all their audiences.
 
     >>> merge_reasons([Reason("a", frozenset([Audience.cpp])), Reason("a", frozenset([Audience.shim])), Reason("b")])[1]
-    Reason(text='b', audiences=frozenset())
+    Reason(text='b', audiences=frozenset(), level=<Level.patch: 'nothing that callers can see'>)
     """
-    merged: dict[str, frozenset[Audience]] = {}
+    merged: dict[str, Reason] = {}
     for reason in reasons:
-        merged[reason.text] = merged.get(reason.text, frozenset()) | reason.audiences
-    return tuple([Reason(text, audiences) for text, audiences in merged.items()])
+        same = merged.get(reason.text, reason)
+        level = greatest([same.level, reason.level])
+        merged[reason.text] = Reason(reason.text, same.audiences | reason.audiences, level)
+    return tuple(merged.values())

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from opwright.dialects.field import FLAG, TEXT, Field, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.source.terminal import counted
 from opwright.tools.diff.backend import BackendTask, TaskKind
+from opwright.tools.diff.levels import Level, greatest, next_version
 from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import render_dump
@@ -21,8 +22,33 @@ from opwright.tools.dump.document import render_dump
 FORMAT: Final = 1
 
 
+class Verdict(NamedTuple):
+    """What the changes of a library do to its version, and the versions before and after; empty if they are unknown."""
+
+    level: Level
+    current: str = ""
+    next: str = ""
+
+
+def verdict_on(changes: Iterable[OperatorChange], current: str) -> Verdict:
+    """Verdict on changes of a library that has a version. Raises ValueError for what is no version."""
+    level = greatest([change.level for change in changes])
+    return Verdict(level, current, next_version(current, level) if current else "")
+
+
+def _verdict_text(verdict: Verdict, changes: Sequence[OperatorChange]) -> str:
+    """The verdict on a line: the level, how many changes have which one, and the next version."""
+    counts = [(sum(change.level is level for change in changes), level.name) for level in Level]
+    levels = ", ".join([f"{count} {name}" for count, name in counts if count]) or "no changes"
+    versions = f"; the version after {verdict.current} is {verdict.next}" if verdict.next else ""
+    return f"Verdict: {verdict.level.name} ({levels}){versions}."
+
+
 def comparison_data(
-    comparison: Comparison, changes: Iterable[OperatorChange], tasks: Iterable[BackendTask] | None
+    comparison: Comparison,
+    changes: Iterable[OperatorChange],
+    tasks: Iterable[BackendTask] | None,
+    verdict: Verdict | None = None,
 ) -> dict[str, JsonValue]:
     """Comparison as data, with these of its changes, and with what a backend has to do if one was compared."""
     listed = list(changes)
@@ -34,8 +60,10 @@ def comparison_data(
             **{kind.name: sum(change.kind is kind for change in listed) for kind in ChangeKind},
             "breaks": {audience.name: sum(audience in change.breaks for change in listed) for audience in Audience},
         },
-        "changes": [_change_data(change) for change in listed],
+        "changes": [_change_data(change, with_levels=verdict is not None) for change in listed],
     }
+    if verdict is not None:
+        data["verdict"] = {"level": verdict.level.name, "current": verdict.current, "next": verdict.next}
     if tasks is not None:
         data["backend"] = [
             {
@@ -50,7 +78,10 @@ def comparison_data(
     return data
 
 
-def _change_data(change: OperatorChange) -> JsonValue:
+def _change_data(change: OperatorChange, *, with_levels: bool) -> JsonValue:
+    def level(each: Level) -> dict[str, JsonValue]:
+        return {"level": each.name} if with_levels else {}
+
     return {
         "name": change.name,
         "kind": change.kind.name,
@@ -58,17 +89,27 @@ def _change_data(change: OperatorChange) -> JsonValue:
         "old": None if change.old is None else str(change.old),
         "new": None if change.new is None else str(change.new),
         "breaks": [audience.name for audience in change.breaks],
+        **level(change.level),
         "reasons": [
-            {"text": reason.text, "breaks": [audience.name for audience in Audience if audience in reason.audiences]}
+            {
+                "text": reason.text,
+                "breaks": [audience.name for audience in Audience if audience in reason.audiences],
+                **level(reason.does),
+            }
             for reason in change.reasons
         ],
         "similar": [*change.similar],
     }
 
 
-def render_json(comparison: Comparison, changes: Iterable[OperatorChange], tasks: Iterable[BackendTask] | None) -> str:
+def render_json(
+    comparison: Comparison,
+    changes: Iterable[OperatorChange],
+    tasks: Iterable[BackendTask] | None,
+    verdict: Verdict | None = None,
+) -> str:
     """Comparison as JSON, with a line for each change."""
-    return render_dump(comparison_data(comparison, changes, tasks))
+    return render_dump(comparison_data(comparison, changes, tasks, verdict))
 
 
 #: The columns of a report.
@@ -88,9 +129,17 @@ def render_statistics(comparison: Comparison, changes: Sequence[OperatorChange])
 
 
 def render_text(
-    comparison: Comparison, changes: Sequence[OperatorChange], tasks: Sequence[BackendTask] | None, *, every: bool
+    comparison: Comparison,
+    changes: Sequence[OperatorChange],
+    tasks: Sequence[BackendTask] | None,
+    *,
+    every: bool,
+    verdict: Verdict | None = None,
 ) -> str:
-    """Counts, what a backend has to do, then the changes; with `every`, also what breaks nobody."""
+    """Counts, what a backend has to do, then the changes; with `every`, also what breaks nobody. A verdict comes last.
+
+    It says how far it goes, so that all changes are listed that are no patches.
+    """
     lines = [f"{comparison.old} -> {comparison.new}: {_counts(changes)}", ""]
     for line in _not_compared_lines(comparison):
         lines += [line, ""]
@@ -99,17 +148,22 @@ def render_text(
         lines += _task_lines(tasks)
     for kind in (ChangeKind.removed, ChangeKind.changed):
         shown = [
-            change for change in changes if change.kind is kind and (every or change.breaks or change.schema_changed)
+            change
+            for change in changes
+            if change.kind is kind
+            and (every or change.breaks or change.schema_changed or (verdict and change.level is not Level.patch))
         ]
         if shown:
             lines.append(f"{kind.value.capitalize()}: {len(shown)}")
             for change in shown:
-                lines += _change_lines(change, every=every)
+                lines += _change_lines(change, every=every, with_levels=verdict is not None)
             lines.append("")
     added = [change.name for change in changes if change.kind is ChangeKind.added]
     if added:
         lines.append(f"Added: {len(added)}")
-        lines += _wrap("  ", ", ".join(added))
+        lines += [*_wrap("  ", ", ".join(added)), ""]
+    if verdict is not None:
+        lines.append(_verdict_text(verdict, changes))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -163,23 +217,24 @@ def _task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
             yield ""
 
 
-def _change_lines(change: OperatorChange, *, every: bool) -> Iterator[str]:
+def _change_lines(change: OperatorChange, *, every: bool, with_levels: bool) -> Iterator[str]:
     yield f"  {change.name}"
     if change.old is not None and (change.new is None or change.schema_changed):
         yield from _wrap("      - ", str(change.old.schema))
     if change.new is not None and change.schema_changed:
         yield from _wrap("      + ", str(change.new.schema))
-    for text in shown_reasons(change, every=every):
+    for text in shown_reasons(change, every=every, with_levels=with_levels):
         yield from _wrap("      ", text)
 
 
-def shown_reasons(change: OperatorChange, *, every: bool) -> Iterator[str]:
+def shown_reasons(change: OperatorChange, *, every: bool, with_levels: bool = False) -> Iterator[str]:
     """Reasons with the names of those whom they break, and the operators that may replace a removed one."""
     for reason in change.reasons:
+        level = f"{reason.does.name}: " if with_levels else ""
         if reason.audiences:
-            yield f"{reason.text}: breaks {audience_names(reason.audiences)}"
-        elif every:
-            yield reason.text
+            yield f"{level}{reason.text}: breaks {audience_names(reason.audiences)}"
+        elif every or (with_levels and reason.does is not Level.patch):
+            yield f"{level}{reason.text}"
     if change.similar:
         yield f"with the same arguments there is {', '.join(change.similar)}"
 
@@ -197,13 +252,20 @@ def _wrap(lead: str, text: str) -> list[str]:
 
 
 def render_markdown(
-    comparison: Comparison, changes: Sequence[OperatorChange], tasks: Sequence[BackendTask] | None, *, every: bool
+    comparison: Comparison,
+    changes: Sequence[OperatorChange],
+    tasks: Sequence[BackendTask] | None,
+    *,
+    every: bool,
+    verdict: Verdict | None = None,
 ) -> str:
     """A heading with the counts, what a backend has to do, a table of what breaks, and a folded list of the rest."""
     lines = [f"### Operators: {comparison.old} → {comparison.new}", ""]
     counts = [f"{sum(change.kind is kind for change in changes)} {kind.value}" for kind in ChangeKind]
     compared = [audience for audience in Audience if audience not in comparison.not_compared]
     broken = [f"{sum(audience in change.breaks for change in changes)} {audience.name}" for audience in compared]
+    if verdict is not None:
+        lines += [f"**{_verdict_text(verdict, changes)}**", ""]
     lines += [f"{', '.join(counts)}. Breaking: {', '.join(broken)}.", ""]
     for line in _not_compared_lines(comparison):
         lines += [line, ""]
@@ -218,6 +280,12 @@ def render_markdown(
     added = [f"- `{change.name}`" for change in changes if change.kind is ChangeKind.added]
     if added:
         lines += [*folded_lines(counted(len(added), "added operator"), iter(added)), ""]
+    news = [change for change in changes if change.level is Level.minor and change.kind is ChangeKind.changed]
+    if verdict is not None and news:
+        rows = [
+            f"- `{change.name}`: {'; '.join(shown_reasons(change, every=False, with_levels=True))}" for change in news
+        ]
+        lines += ["New in operators:", "", *rows, ""]
     if every:
         others = [change for change in changes if not change.breaks and change.kind is ChangeKind.changed]
         rows = [f"- `{change.name}`: {'; '.join(shown_reasons(change, every=True))}" for change in others]
@@ -260,12 +328,14 @@ def _help(task: BackendTask) -> str:
 
 
 _NUMBER: Final = {"type": "integer"}
+_LEVEL: Final = choice(*[level.name for level in Level])
 _AUDIENCES: Final = list_of_schema(choice(*[audience.name for audience in Audience]))
 _OPTIONAL_TEXT: Final = {"type": ["string", "null"]}
 
 _REASON: Final = (
     Field("text", "", TEXT, "What differs, in a few words.", is_required=True),
     Field("breaks", "", _AUDIENCES, "Whom this breaks.", is_required=True),
+    Field("level", "", _LEVEL, "What this does to the version of a library."),
 )
 _CHANGE: Final = (
     Field("name", "", TEXT, "The operator, without `aten::`.", is_required=True),
@@ -274,6 +344,7 @@ _CHANGE: Final = (
     Field("old", "", _OPTIONAL_TEXT, "The old schema.", is_required=True),
     Field("new", "", _OPTIONAL_TEXT, "The new schema.", is_required=True),
     Field("breaks", "", _AUDIENCES, "Whom the change breaks.", is_required=True),
+    Field("level", "", _LEVEL, "What the change does to the version of a library."),
     Field("reasons", "", list_of_schema({"$ref": "#/$defs/reason"}), "What differs.", is_required=True),
     Field("similar", "", list_of_schema(TEXT), "Added operators with the same arguments.", is_required=True),
 )
@@ -283,6 +354,11 @@ _TASK: Final = (
     Field("message", "", TEXT, "What is wrong.", is_required=True),
     Field("help", "", TEXT, "What to write instead.", is_required=True),
     Field("line", "", _NUMBER, "The line in the backend file, 0 without one.", is_required=True),
+)
+_VERDICT: Final = (
+    Field("level", "", _LEVEL, "The greatest level of all changes.", is_required=True),
+    Field("current", "", TEXT, "The version that `--current` gives, or nothing.", is_required=True),
+    Field("next", "", TEXT, "The next version, or nothing.", is_required=True),
 )
 _BROKEN: Final = tuple(Field(audience.name, "", _NUMBER, audience.value, is_required=True) for audience in Audience)
 _SUMMARY: Final = (
@@ -295,6 +371,7 @@ _COMPARISON: Final = (
     Field("new", "", TEXT, "What it was compared with.", is_required=True),
     Field("summary", "", mapping_schema(_SUMMARY), "How many changes there are.", is_required=True),
     Field("changes", "", list_of_schema({"$ref": "#/$defs/change"}), "The operators that differ.", is_required=True),
+    Field("verdict", "", mapping_schema(_VERDICT), "What the changes of a library do to its version."),
     Field("backend", "", list_of_schema({"$ref": "#/$defs/task"}), "What the backend has to do, with `--backend`."),
 )
 

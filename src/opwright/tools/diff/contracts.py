@@ -1,0 +1,209 @@
+"""What differs between the contracts of two forms of an operator: the calls that they take, and what these give.
+
+Conditions are compared as sets of calls. A form whose conditions are among those of the other takes all calls that the
+other takes, and so does one whose conditions each follow from one of the other. What this does not decide, drawn calls
+do, and the report says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from opwright.libraries.emit.python.output_text import described_expression
+from opwright.model.declared_outputs import OutputExpression, OutputOperation, dtype_codes
+from opwright.model.native_function import NativeFunction
+from opwright.model.requirements import Requirement
+from opwright.source.records import NamedTuple
+from opwright.tools.diff.calls import Call, Drawing, Judge, NotJudged, shown_call
+from opwright.tools.diff.levels import Level
+from opwright.tools.diff.records import Audience, Reason
+
+#: Whom a call breaks that is no longer taken, or gives something else.
+_CALLERS: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized))
+
+#: How many calls are drawn for a pair of forms, and the fewest of those that both judged which say something.
+_DRAWN: Final = 2000
+_FEWEST: Final = 20
+
+#: A message about a call that is refused: what it is about, what that has, and what it has to have.
+_MESSAGE: Final = re.compile(r"(.*?) (?:has|have|is|are) .*, and (ha(?:s|ve) to .+)", re.DOTALL)
+_LAYOUT: Final = re.compile(r"(.*) is not (.*), and has to be", re.DOTALL)
+
+_Set: TypeAlias = "dict[tuple[object, ...], Requirement]"
+
+
+class _Evidence(NamedTuple):
+    """What drawn calls show: a call that is no longer taken, one that is taken now, and how many the old form took."""
+
+    lost: str
+    gained: str
+    taken: int
+
+
+def contract_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
+    """What differs between the calls that two forms take, and between the results that they declare.
+
+    Their arguments have the same names: what differs in schemas, others say.
+    """
+    before, after = _checks(old), _checks(new)
+    lost = [check for key, check in after.items() if key not in before and not _follows(key, before)]
+    gained = [check for key, check in before.items() if key not in after and not _follows(key, after)]
+    shared = {argument.name for argument in old.arguments.all}
+    lost = [check for check in lost if check.arguments() <= shared]
+    if lost or gained:
+        yield from _condition_reasons(old, new, lost, gained)
+    yield from _output_reasons(old, new)
+
+
+def _checks(function: NativeFunction) -> _Set:
+    requirements = function.requirements
+    checks = () if requirements is None else requirements.checks
+    return {(check.condition, check.given, check.each): check for check in checks}
+
+
+def _follows(key: tuple[object, ...], others: _Set) -> bool:
+    """Whether a condition follows from one of others, about the same arguments."""
+    condition, given, each = key
+    assert isinstance(condition, OutputExpression)
+    return any(
+        other_given == given and other_each == each and _implies(other, condition)
+        for other, other_given, other_each in others
+        if isinstance(other, OutputExpression)
+    )
+
+
+#: The operation -> the operations whose comparison with the same number follows from it.
+_STRICT: Final = {
+    OutputOperation.less: (OutputOperation.less, OutputOperation.less_equal),
+    OutputOperation.less_equal: (OutputOperation.less_equal,),
+    OutputOperation.greater: (OutputOperation.greater, OutputOperation.greater_equal),
+    OutputOperation.greater_equal: (OutputOperation.greater_equal,),
+}
+
+
+def _implies(first: OutputExpression, second: OutputExpression) -> bool:
+    """Whether a condition holds wherever another one does, by its form."""
+    if first == second:
+        return True
+    if first.operation is OutputOperation.both:
+        return any(operand is not None and _implies(operand, second) for operand in first.operands)
+    if second.operation is OutputOperation.both:
+        return all(operand is not None and _implies(first, operand) for operand in second.operands)
+    if second.operation is OutputOperation.either:
+        return any(operand is not None and _implies(first, operand) for operand in second.operands)
+    if first.operands[:1] != second.operands[:1]:
+        return False
+    if first.operation is second.operation is OutputOperation.dtype_in:
+        return set(dtype_codes(first.text)) <= set(dtype_codes(second.text))
+    limits = [_number(each) for each in (first, second)]
+    if first.operation not in _STRICT or second.operation not in _STRICT or None in limits:
+        return False
+    mine, other = (limit for limit in limits if limit is not None)
+    is_upper = OutputOperation.less_equal in _STRICT[first.operation]
+    if is_upper != (OutputOperation.less_equal in _STRICT[second.operation]):
+        return False
+    if mine == other:
+        return second.operation in _STRICT[first.operation]
+    return mine < other if is_upper else mine > other
+
+
+def _number(expression: OutputExpression) -> float | None:
+    """The number with which a condition compares something, if it is one."""
+    right = expression.operands[-1] if len(expression.operands) == 2 else None
+    if right is None or right.operation is not OutputOperation.literal or right.text in ("true", "false", ""):
+        return None
+    return float(right.text)
+
+
+def _condition_reasons(
+    old: NativeFunction, new: NativeFunction, lost: Sequence[Requirement], gained: Sequence[Requirement]
+) -> Iterator[Reason]:
+    evidence = _drawn(old, new, seeks=(bool(lost), bool(gained)))
+    texts = [", ".join(map(_text, checks)) for checks in (lost, gained)]
+    if lost:
+        says = f"it needs: {texts[0]}"
+        if evidence is not None and evidence.lost:
+            yield Reason(f"{says}; it no longer takes {evidence.lost}", _CALLERS)
+        elif evidence is None or evidence.taken < _FEWEST or not gained:
+            # A condition more, which nothing before says: drawn calls are no proof that it is idle.
+            yield Reason(f"{says}; no drawn call shows it", _CALLERS)
+        else:
+            told = f"no call of {evidence.taken} that were taken, of {_DRAWN} drawn ones, is refused"
+            yield Reason(f"{says}; {told}", level=Level.minor)
+    if gained and not (evidence is not None and evidence.lost and not evidence.gained):
+        shown = f"; it takes {evidence.gained}" if evidence is not None and evidence.gained else ""
+        yield Reason(f"it no longer needs: {texts[1]}{shown}", level=Level.minor)
+
+
+def _text(check: Requirement) -> str:
+    """What a condition asks for: its own text, or that of the message without the values of a call."""
+    if check.written:
+        return f"`{check.written}`"
+    parts = [part if isinstance(part, str) else f"`{described_expression(part)}`" for part in check.message]
+    message = "".join(parts)
+    layout = _LAYOUT.fullmatch(message)
+    if layout is not None:
+        return f"{layout[1]} has to be {layout[2]}"
+    found = _MESSAGE.fullmatch(message)
+    return f"`{described_expression(check.condition)}`" if found is None else f"{found[1]} {found[2]}"
+
+
+def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -> _Evidence | None:
+    """What drawn calls show of those that are lost, and of those that are gained; None if they show nothing."""
+    judges = [Judge(old), Judge(new)]
+    lost = gained = ""
+    taken = 0
+    for call in Drawing((old, new)).calls(_DRAWN):
+        try:
+            before, after = (judge.refusal(_of(call, form)) for judge, form in zip(judges, (old, new), strict=True))
+        except NotJudged:
+            continue
+        taken += before is None
+        if before is None and after is not None and not lost:
+            lost = shown_call(call)
+        if before is not None and after is None and not gained:
+            gained = shown_call(call)
+        if all(found or not is_sought for found, is_sought in zip((lost, gained), seeks, strict=True)):
+            break
+    return _Evidence(lost, gained, taken) if taken or gained else None
+
+
+def _of(call: Call, form: NativeFunction) -> Call:
+    """A call of one form, which leaves out what that one does not have, and has its defaults for the rest."""
+    return {argument.name: call.get(argument.name, argument.default_value) for argument in form.arguments.all}
+
+
+def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
+    before, after = old.library_fields.outputs, new.library_fields.outputs
+    if bool(before) != bool(after):
+        if before:
+            text = "it no longer says what it returns, so that traces cannot run it"
+            yield Reason(text, frozenset((Audience.python,)))
+        else:
+            yield Reason("it says what it returns, so that traces can run it", level=Level.minor)
+        return
+    facts = [[(output.size, output.dtype, output.device) for output in outputs] for outputs in (before, after)]
+    if facts[0] == facts[1]:
+        return
+    judges = [Judge(old), Judge(new)]
+    compared = 0
+    for call in Drawing((old, new)).calls(_DRAWN):
+        try:
+            if any(judge.refusal(_of(call, form)) for judge, form in zip(judges, (old, new), strict=True)):
+                continue
+            first, second = (judge.results(_of(call, form)) for judge, form in zip(judges, (old, new), strict=True))
+        except NotJudged:
+            continue
+        if first is None or second is None:
+            continue
+        compared += 1
+        texts = [", ".join(map(str, results)) for results in (first, second)]
+        if texts[0] != texts[1]:
+            yield Reason(f"{shown_call(call)} gives {texts[1]} instead of {texts[0]}", _CALLERS)
+            return
+    if compared < _FEWEST:
+        yield Reason("its declared results differ by their text; no drawn call shows it", _CALLERS)
+    else:
+        yield Reason(f"its declared results have another text, and are the same in {compared} drawn calls")

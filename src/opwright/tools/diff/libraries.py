@@ -1,0 +1,130 @@
+"""What differs between two forms of an operator library besides schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from opwright.model.library import LibraryFields
+from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary, PythonGradient
+from opwright.tools.diff.contracts import contract_reasons
+from opwright.tools.diff.levels import Level
+from opwright.tools.diff.records import Audience, Reason
+
+_CALLERS: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized))
+_PYTHON: Final = frozenset((Audience.python,))
+_BREAKS_GRADIENTS: Final = frozenset((Audience.gradients,))
+
+
+def is_internal(function: NativeFunction) -> bool:
+    """Whether an operator is made for another one alone, as that which saves results is, so that nobody calls it."""
+    return bool(function.library_fields.saved)
+
+
+def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
+    """What differs between two forms of an operator in fields that libraries alone have, and in its kernels."""
+    yield from _kernel_reasons(old, new)
+    before, after = old.library_fields, new.library_fields
+    if before.condition != after.condition:
+        yield from _build_reasons(before.condition, after.condition)
+    yield from _autocast_reasons(before, after)
+    if before.allows_overlap and not after.allows_overlap:
+        yield Reason("written arguments may no longer share memory with others", _CALLERS)
+    elif after.allows_overlap and not before.allows_overlap:
+        yield Reason("written arguments may share memory with others", level=Level.minor)
+    if before.alias_analysis != after.alias_analysis:
+        yield Reason(f"TorchScript assumes {after.alias_analysis or 'what the schema says'} of it")
+    if before.batch_rule != after.batch_rule:
+        yield Reason(f"its batch rule is {f'`{after.batch_rule}`' if after.batch_rule else 'the usual one'}")
+    loops = [None if form.requirements is None else form.requirements.loops() for form in (old, new)]
+    if loops[0] is not None and loops[1] is None:
+        yield Reason("DTensor no longer knows how it is computed in parts", _PYTHON)
+    elif loops[0] is None and loops[1] is not None:
+        yield Reason("DTensor knows how it is computed in parts", level=Level.minor)
+    yield from contract_reasons(old, new)
+
+
+def _kernel_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
+    """Devices that gain or lose a kernel. A composite kernel serves all of them."""
+    served, serves = (
+        any(key.is_composite for key in form.kernels) or form.has_composite_implicit for form in (old, new)
+    )
+    if served and not serves:
+        devices = ", ".join(sorted(key.name for key in new.kernels))
+        yield Reason(f"it no longer runs on every device, but on {devices} alone", _CALLERS)
+    elif serves and not served:
+        yield Reason("it runs on every device", level=Level.minor)
+    if served or serves:
+        return
+    before, after = ({key.name for key in form.kernels} for form in (old, new))
+    for key in sorted(before - after):
+        yield Reason(f"it no longer runs on {key}", _CALLERS)
+    for key in sorted(after - before):
+        yield Reason(f"it runs on {key}", level=Level.minor)
+
+
+def _build_reasons(old: str, new: str) -> Iterator[Reason]:
+    if not new:
+        yield Reason("it exists in every build", level=Level.minor)
+    else:
+        text = f"it exists only in builds with `{new}`"
+        yield Reason(f"{text} instead of `{old}`" if old else text, _CALLERS)
+
+
+def _autocast_reasons(old: LibraryFields, new: LibraryFields) -> Iterator[Reason]:
+    if old.autocast == new.autocast:
+        return
+    if not any(old.autocast):
+        yield Reason("it has a rule for autocast", level=Level.minor)
+    elif not any(new.autocast):
+        yield Reason("it no longer has a rule for autocast", _PYTHON)
+    else:
+        yield Reason("autocast computes it in another dtype", _PYTHON)
+
+
+def library_reasons(old: OperatorLibrary, new: OperatorLibrary) -> Iterator[Reason]:
+    """What differs between two forms of a library as a whole."""
+    if old.python_package != new.python_package:
+        text = f"its Python package is `{new.python_package}` instead of `{old.python_package}`"
+        yield Reason(text, _PYTHON)
+    if old.abi != new.abi:
+        gone = "a binary serves one release of PyTorch alone" if old.is_stable else "its C++ headers are gone"
+        yield Reason(f"its C++ interface is `{new.abi}` instead of `{old.abi}`: {gone}", frozenset((Audience.cpp,)))
+    elif new.is_stable and old.oldest_release != new.oldest_release:
+        first, second = (".".join(map(str, each.oldest_release)) for each in (old, new))
+        if new.oldest_release > old.oldest_release:
+            yield Reason(f"it needs PyTorch {second} instead of {first}", _CALLERS)
+        else:
+            yield Reason(f"it serves PyTorch from {second} on instead of {first}", level=Level.minor)
+    for device in sorted({*old.c_shims} - {*new.c_shims}):
+        yield Reason(f"it no longer has C shims for {device}", frozenset((Audience.shim,)))
+    for device in sorted({*new.c_shims} - {*old.c_shims}):
+        yield Reason(f"it has C shims for {device}", level=Level.minor)
+
+
+def python_gradient_reasons(old: PythonGradient | None, new: PythonGradient | None) -> Iterator[Reason]:
+    """What differs between the formulas of an operator that are computed in Python."""
+    for what, sides in (
+        ("gradient", [_backward(each) for each in (old, new)]),
+        ("tangent", [_forward(each) for each in (old, new)]),
+    ):
+        before, after = sides
+        for name in after:
+            if name not in before:
+                yield Reason(f"the {what} of {name} is known", level=Level.minor)
+            elif before[name] != after[name]:
+                yield Reason(f"the {what} of {name} is `{after[name]}` instead of `{before[name]}`")
+        for name in before:
+            if name not in after:
+                yield Reason(f"the {what} of {name} is no longer known", _BREAKS_GRADIENTS)
+
+
+def _backward(gradient: PythonGradient | None) -> dict[str, str]:
+    formulas = () if gradient is None else gradient.formulas
+    return {f"`{name}`": " ".join(formula.text.split()) for formula in formulas for name in formula.arguments}
+
+
+def _forward(gradient: PythonGradient | None) -> dict[str, str]:
+    formulas = () if gradient is None else gradient.forward
+    return {f"result {place}": " ".join(formula.text.split()) for formula in formulas for place in formula.results}

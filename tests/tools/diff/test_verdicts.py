@@ -1,0 +1,281 @@
+"""Verdicts on libraries: pairs of entries, each labelled with what a new version of the library would be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.source.diagnostic import Diagnostics
+from opwright.tools.diff.compare import compare
+from opwright.tools.diff.diffing import load_side
+from opwright.tools.diff.levels import Level
+from opwright.tools.diff.reports import verdict_on
+
+HEAD = "namespace: acme\n"
+NORM = "f(Tensor x, Tensor w, float eps=1e-6) -> Tensor"
+CPU = "dispatch: {CPU: f}"
+
+
+class Pair(NamedTuple):
+    """Two forms of an entry: lines after `func`, in one text with `|` between them. `back` is the way from new to old."""
+
+    old: str
+    new: str
+    there: str
+    back: str
+    schemas: tuple[str, str] = (NORM, NORM)
+
+
+def _schemas(old: str, new: str, there: str, back: str) -> Pair:
+    return Pair(CPU, CPU, there, back, (old, new))
+
+
+PAIRS = {
+    # Schemas.
+    "argument with a default": _schemas("f(Tensor x) -> Tensor", "f(Tensor x, int n=1) -> Tensor", "minor", "major"),
+    "argument without a default": _schemas("f(Tensor x) -> Tensor", "f(Tensor x, int n) -> Tensor", "major", "major"),
+    "keyword argument": _schemas("f(Tensor x) -> Tensor", "f(Tensor x, *, int n=1) -> Tensor", "minor", "major"),
+    "default": _schemas("f(Tensor x, int n=1) -> Tensor", "f(Tensor x, int n=2) -> Tensor", "major", "major"),
+    "lost default": _schemas("f(Tensor x, int n=1) -> Tensor", "f(Tensor x, int n) -> Tensor", "major", "minor"),
+    "name of an argument": _schemas("f(Tensor x, int n) -> Tensor", "f(Tensor x, int m) -> Tensor", "major", "major"),
+    "order": _schemas("f(Tensor x, Tensor y) -> Tensor", "f(Tensor y, Tensor x) -> Tensor", "major", "major"),
+    "keyword only": _schemas("f(Tensor x, int n=1) -> Tensor", "f(Tensor x, *, int n=1) -> Tensor", "major", "minor"),
+    "wider type": _schemas("f(Tensor x, int n) -> Tensor", "f(Tensor x, int? n) -> Tensor", "minor", "major"),
+    "number of results": _schemas("f(Tensor x) -> Tensor", "f(Tensor x) -> (Tensor, Tensor)", "major", "major"),
+    "written": _schemas("f(Tensor x) -> ()", "f(Tensor(a!) x) -> ()", "major", "major"),
+    "view": Pair("", "", "major", "major", ("f(Tensor x) -> Tensor", "f(Tensor(a) x) -> Tensor(a)")),
+    # Conditions that are compared as sets.
+    "condition": Pair(CPU, f"{CPU}|requires: eps > 0", "major", "minor"),
+    "stricter number": Pair(f"{CPU}|requires: eps >= 0", f"{CPU}|requires: eps > 0", "major", "minor"),
+    "other limit": Pair(f"{CPU}|requires: eps < 1", f"{CPU}|requires: eps < 2", "minor", "major"),
+    "one of two conditions": Pair(f"{CPU}|requires: [eps > 0, eps < 1]", f"{CPU}|requires: eps > 0", "minor", "major"),
+    "dtypes": Pair(f"{CPU}|dtypes: {{x: [float32]}}", f"{CPU}|dtypes: {{x: floating}}", "minor", "major"),
+    "any dtype": Pair(f"{CPU}|dtypes: {{x: floating}}", CPU, "minor", "major"),
+    "dtype of another": Pair(CPU, f"{CPU}|dtypes: {{w: x}}", "major", "minor"),
+    "disjoint dtypes": Pair(f"{CPU}|dtypes: {{x: integral}}", f"{CPU}|dtypes: {{x: complex}}", "major", "major"),
+    "sizes": Pair(CPU, f'{CPU}|dims: {{x: "*b d", w: d}}', "major", "minor"),
+    "a rank more": Pair(f'{CPU}|dims: {{x: "n d"}}', f'{CPU}|dims: {{x: "*b d"}}', "minor", "major"),
+    "broadcast": Pair(f'{CPU}|dims: {{x: "n d", w: "d"}}', f'{CPU}|dims: {{x: "n d", w: "#d"}}', "minor", "major"),
+    "names of sizes": Pair(f'{CPU}|dims: {{x: "n d", w: d}}', f'{CPU}|dims: {{x: "rows c", w: c}}', "patch", "patch"),
+    "layout that copies": Pair(CPU, f"{CPU}|layout: {{x: contiguous}}", "patch", "patch"),
+    "layout that refuses": Pair(
+        f"{CPU}|layout: {{x: contiguous}}", f"{CPU}|layout: {{x: contiguous!}}", "major", "minor"
+    ),
+    # Conditions that drawn calls compare. NaN fulfils the second one alone.
+    "same condition but for NaN": Pair(
+        f"{CPU}|requires: eps > 0 and eps < 1", f"{CPU}|requires: not (eps <= 0 or eps >= 1)", "minor", "major"
+    ),
+    "even sizes": Pair(
+        f'{CPU}|dims: {{x: "n d"}}|requires: d % 2 == 0',
+        f'{CPU}|dims: {{x: "n d"}}|requires: d % 4 == 0',
+        "major",
+        "minor",
+    ),
+    "neither": Pair(
+        f'{CPU}|dims: {{x: "n d"}}|requires: d % 2 == 0',
+        f'{CPU}|dims: {{x: "n d"}}|requires: n % 2 == 0',
+        "major",
+        "major",
+    ),
+    # Results.
+    "declared result": Pair(CPU, f"{CPU}|outputs: like(x)", "minor", "major"),
+    "another size": Pair(f"{CPU}|outputs: like(x)", f"{CPU}|outputs: like(w)", "major", "major"),
+    "same size otherwise": Pair(f'{CPU}|outputs: "[x.size(0)]"', f'{CPU}|outputs: "[x.size(0) * 1]"', "patch", "patch"),
+    "dtype of the result": Pair(
+        f'{CPU}|dims: {{x: "*b", return: "*b"}}',
+        f'{CPU}|dims: {{x: "*b", return: "*b"}}|dtypes: {{return: float64}}',
+        "major",
+        "major",
+    ),
+    # Kernels, builds, and what lies around calls.
+    "device": Pair(CPU, "dispatch: {CPU: f, CUDA: g}", "minor", "major"),
+    "kernel for all devices": Pair(CPU, "dispatch: {CompositeExplicitAutograd: f}", "minor", "major"),
+    "name of a kernel": Pair(CPU, "dispatch: {CPU: g}", "patch", "patch"),
+    "condition of the build": Pair(CPU, f"{CPU}|if: defined(ACME)", "major", "minor"),
+    "autocast": Pair(CPU, f"{CPU}|autocast: fp32", "minor", "major"),
+    "policy of autocast": Pair(f"{CPU}|autocast: fp32", f"{CPU}|autocast: lower_precision_fp", "major", "major"),
+    "batch rule": Pair(CPU, f"{CPU}|batch_rule: f_rule", "patch", "patch"),
+    "documentation": Pair(CPU, f"{CPU}|doc: Scales.", "patch", "patch"),
+    "samples": Pair(CPU, f'{CPU}|samples: ["torch.rand(3), torch.rand(3)"]', "patch", "patch"),
+    "tag": Pair(CPU, f"{CPU}|tags: pointwise", "patch", "patch"),
+    "shared memory": Pair(
+        CPU,
+        f"{CPU}|overlap: allowed",
+        "minor",
+        "major",
+        ("f(Tensor x, Tensor(a!) w) -> ()",) * 2,
+    ),
+}
+
+
+def _file(folder: Path, name: str, entries: list[tuple[str, str]], head: str = HEAD) -> Path:
+    lines = [head, "operators:\n"]
+    for schema, fields in entries:
+        lines += [f"- func: {schema}\n", *[f"  {line}\n" for line in fields.split("|") if line]]
+    path = folder / name
+    path.write_text("".join(lines))
+    return path
+
+
+def _level(old: Path, new: Path) -> tuple[Level, str]:
+    sink = Diagnostics()
+    comparison = compare(*[load_side(str(path), None, sink).side for path in (old, new)])
+    assert comparison.has_verdict
+    texts = [reason.text for change in comparison.changes for reason in change.reasons]
+    return verdict_on(comparison.changes, "").level, "; ".join(texts)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_verdicts_are_the_labels(name: str, tmp_path: Path) -> None:
+    """Each pair is labelled in both directions."""
+    pair = PAIRS[name]
+    old = _file(tmp_path, "old.yaml", [(pair.schemas[0], pair.old)])
+    new = _file(tmp_path, "new.yaml", [(pair.schemas[1], pair.new)])
+    for sides, label in (((old, new), pair.there), ((new, old), pair.back)):
+        level, texts = _level(*sides)
+        assert level.name == label, texts
+
+
+GRAD = "- name: f(Tensor x, Tensor w, float eps=1e-6) -> Tensor\n"
+X, W = "  x: grad * w\n", "  w: grad * x\n"
+
+FORMULAS = {
+    "a gradient more": (GRAD + X, GRAD + X + W, "minor", "major"),
+    "first gradients": ("[]\n", GRAD + X, "minor", "major"),
+    "another formula": (GRAD + X, GRAD + "  x: w * grad\n", "patch", "patch"),
+    "no gradient by name": (GRAD + X + W, GRAD + X + "  w: non_differentiable\n", "major", "minor"),
+    "a tangent": (GRAD + X, GRAD + X + "  result: auto_linear\n", "minor", "major"),
+}
+
+
+@pytest.mark.parametrize("interface", ["native", "stable"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_have_verdicts(name: str, interface: str, tmp_path: Path) -> None:
+    """The same for formulas of gradients, of both C++ interfaces."""
+    old, new, there, back = FORMULAS[name]
+    if interface == "stable" and "result" in new:
+        new = new.replace("auto_linear", "x_t * w_p")
+    sides = []
+    for side, formulas in (("old", old), ("new", new)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "derivatives.yaml").write_text(formulas)
+        head = f"{HEAD}derivatives: derivatives.yaml\n" + "abi: stable\n" * (interface == "stable")
+        fields = f"{CPU}|outputs: like(x)"
+        sides.append(_file(tmp_path / side, "acme.yaml", [(NORM, fields)], head))
+    for pair, label in ((sides, there), (sides[::-1], back)):
+        level, texts = _level(*pair)
+        assert level.name == label, texts
+
+
+ONE, TWO = (NORM, f"{CPU}|outputs: like(x)"), ("g(Tensor x) -> Tensor", "dispatch: {CPU: g}|outputs: like(x)")
+OVERLOAD = ("f.plain(Tensor x) -> Tensor", "dispatch: {CPU: g}|outputs: like(x)")
+PRIVATE = ("_g(Tensor x) -> Tensor", "dispatch: {CPU: g}|outputs: like(x)")
+STABLE = f"{HEAD}abi: stable\n"
+
+FILES = {
+    "an operator more": (HEAD, [ONE], HEAD, [ONE, TWO], "minor", "major"),
+    "an overload more": (HEAD, [ONE], HEAD, [ONE, OVERLOAD], "minor", "major"),
+    "a private operator more": (HEAD, [ONE], HEAD, [ONE, PRIVATE], "patch", "patch"),
+    "another name": (HEAD, [TWO], HEAD, [("h(Tensor x) -> Tensor", TWO[1])], "major", "major"),
+    "namespace": (HEAD, [ONE], "namespace: acme2\n", [ONE], "major", "major"),
+    "order of entries": (HEAD, [ONE, TWO], HEAD, [TWO, ONE], "patch", "patch"),
+    "nothing": (HEAD, [ONE], HEAD, [ONE], "patch", "patch"),
+    "Python package": (HEAD, [ONE], f"{HEAD}python_package: acme_ops\n", [ONE], "major", "major"),
+    "C++ interface": (HEAD, [ONE], STABLE, [ONE], "major", "major"),
+    "oldest PyTorch": (f"{STABLE}torch: '>=2.10'\n", [ONE], f"{STABLE}torch: '>=2.11'\n", [ONE], "major", "minor"),
+    "C shims": (HEAD, [ONE], f"{HEAD}c_shims: [cpu]\n", [ONE], "minor", "major"),
+    "a contract more": (
+        HEAD,
+        [("s_(Tensor(a!) self) -> Tensor(a!)", "dispatch: {CPU: s}")],
+        HEAD,
+        [("s_(Tensor(a!) self) -> Tensor(a!)", "dispatch: {CPU: s}|autogen: s, s.out")],
+        "minor",
+        "major",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_have_verdicts(name: str, tmp_path: Path) -> None:
+    """The same for what whole files say."""
+    before, first, after, second, there, back = FILES[name]
+    old, new = _file(tmp_path, "old.yaml", first, before), _file(tmp_path, "new.yaml", second, after)
+    for sides, label in (((old, new), there), ((new, old), back)):
+        level, texts = _level(*sides)
+        assert level.name == label, texts
+
+
+def _repository(folder: Path, *files: tuple[str, str]) -> None:
+    """A repository with a tag for each content of a file."""
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+
+    git("init")
+    for tag, text in files:
+        (folder / "ops").mkdir(exist_ok=True)
+        (folder / "ops" / "acme.yaml").write_text(text)
+        git("add", "-A")
+        git("commit", "-m", tag)
+        git("tag", tag)
+
+
+def test_a_library_is_compared_with_a_commit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`git:REF` is the path of the other side in a commit, and the report ends with the verdict and the next version."""
+    old = f"{HEAD}operators:\n- func: {NORM}\n  {CPU}\n  requires: eps > 0\n"
+    _repository(tmp_path, ("v1.4.2", old), ("v1.5.0", old.replace("eps > 0", "eps >= 0")))
+    library = tmp_path / "ops" / "acme.yaml"
+    assert main(["diff", "git:v1.4.2", str(library), "--current", "1.4.2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("git:v1.4.2 -> ")
+    assert "minor: it no longer needs: `eps > 0`; it takes (" in out
+    assert out.endswith("Verdict: minor (1 minor); the version after 1.4.2 is 1.5.0.\n")
+    assert main(["diff", "git:v1.4.2", str(library.parent), "--fail-on", "minor"]) == 1
+    assert main(["diff", "git:v1.4.2", str(library), "--fail-on", "major"]) == 0
+    assert main(["diff", str(library), "git:v1.4.2:ops/acme.yaml", "--fail-on", "major"]) == 1
+    capsys.readouterr()
+    for spec, message in (
+        ("git:v9", "`v9` is no commit of the repository"),
+        ("git:v1.5.0:ops/other.yaml", "`ops/other.yaml` is not in `v1.5.0`"),
+        ("git:v1.5.0:../acme.yaml", "`../acme.yaml` is not in `v1.5.0`"),
+        ("git:--output=x", "`--output=x` is no commit of the repository"),
+    ):
+        assert main(["diff", spec, str(library)]) == 1
+        assert message in capsys.readouterr().err
+
+
+def test_links_of_a_commit_are_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A commit has no way to what is outside of it."""
+    (tmp_path / "repository" / "ops").mkdir(parents=True)
+    secret = tmp_path / "secret.yaml"
+    secret.write_text(f"{HEAD}operators: []\n")
+    (tmp_path / "repository" / "ops" / "link.yaml").symlink_to(secret)
+    _repository(tmp_path / "repository", ("v1", f"{HEAD}operators: []\n"))
+    library = str(tmp_path / "repository" / "ops" / "acme.yaml")
+    assert main(["diff", "git:v1:ops/link.yaml", library]) == 1
+    assert "is not in `v1`" in capsys.readouterr().err
+
+
+def test_reports_say_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has the level of each change and reason, and Markdown can be pasted into notes of a release."""
+    old = _file(tmp_path, "old.yaml", [ONE])
+    new = _file(tmp_path, "new.yaml", [(NORM, f"{CPU}|outputs: like(x)|requires: eps > 0"), TWO])
+    assert main(["diff", str(old), str(new), "--format", "json", "--current", "0.3.1"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["verdict"] == {"level": "major", "current": "0.3.1", "next": "0.4.0"}
+    assert [(change["name"], change["level"]) for change in data["changes"]] == [
+        ("acme::f", "major"),
+        ("acme::g", "minor"),
+    ]
+    assert main(["diff", str(old), str(new), "--format", "markdown"]) == 1
+    out = capsys.readouterr().out
+    assert "**Verdict: major (1 major, 1 minor).**" in out
+    assert "it needs: `eps > 0`; it no longer takes (" in out
+    with pytest.raises(SystemExit):
+        main(["diff", str(old), str(new), "--current", "next"])
