@@ -109,7 +109,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=["any", "none", *_LEVELS, *[audience.name for audience in Audience]],
         help="exit with 1 only for changes that break these: any (the default), none, or as for `--breaks`; for "
-        "changes of libraries that are `major`, or `minor` or more; with `--backend`, any task is one (may be repeated)",
+        "changes of libraries that are `major`, or `minor` or more; with `--backend`, any task is one (may be "
+        "repeated)",
     )
     output.add_argument(
         "--current",

@@ -22,7 +22,7 @@ CPU = "dispatch: {CPU: f}"
 
 
 class Pair(NamedTuple):
-    """Two forms of an entry: lines after `func`, in one text with `|` between them. `back` is the way from new to old."""
+    """Two forms of an entry: the lines after `func`, with `|` between them. `back` is the way from new to old."""
 
     old: str
     new: str
@@ -66,6 +66,24 @@ PAIRS = {
     "layout that refuses": Pair(
         f"{CPU}|layout: {{x: contiguous}}", f"{CPU}|layout: {{x: contiguous!}}", "major", "minor"
     ),
+    "choices of a text": Pair(
+        f"{CPU}|values: {{mode: [sum, mean]}}",
+        f"{CPU}|values: {{mode: [sum, mean, max]}}",
+        "minor",
+        "major",
+        ('f(Tensor x, str mode="sum") -> Tensor',) * 2,
+    ),
+    # Conditions on values, which no drawn call has.
+    "values": Pair(
+        f"{CPU}|dtypes: {{x: int64}}", f"{CPU}|dtypes: {{x: int64}}|values: {{x: x >= 0}}", "major", "minor"
+    ),
+    "range of values": Pair(
+        f"{CPU}|dtypes: {{x: int64}}|values: {{x: x >= 0}}",
+        f"{CPU}|dtypes: {{x: int64}}|values: {{x: x > 0}}",
+        "major",
+        "minor",
+    ),
+    "order of values": Pair(f"{CPU}|values: {{x: increasing}}", f"{CPU}|values: {{x: ascending}}", "minor", "major"),
     # Conditions that drawn calls compare. NaN fulfils the second one alone.
     "same condition but for NaN": Pair(
         f"{CPU}|requires: eps > 0 and eps < 1", f"{CPU}|requires: not (eps <= 0 or eps >= 1)", "minor", "major"
@@ -227,7 +245,7 @@ def _repository(folder: Path, *files: tuple[str, str]) -> None:
 
 
 def test_a_library_is_compared_with_a_commit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`git:REF` is the path of the other side in a commit, and the report ends with the verdict and the next version."""
+    """`git:REF` is the path of the other side in a commit; the verdict and the next version come last."""
     old = f"{HEAD}operators:\n- func: {NORM}\n  {CPU}\n  requires: eps > 0\n"
     _repository(tmp_path, ("v1.4.2", old), ("v1.5.0", old.replace("eps > 0", "eps >= 0")))
     library = tmp_path / "ops" / "acme.yaml"

@@ -33,7 +33,7 @@ from opwright.schema.types import ListType, OptionalType, Type
 from opwright.syntax.python import variable_name
 
 #: Values of arguments by name.
-Call = dict[str, Any]
+DrawnCall = dict[str, Any]
 
 
 class Refused(Exception):
@@ -248,19 +248,21 @@ class Drawing:
                 read += _parts(check.condition)
         literals = [part.text for part in read if part.operation is OutputOperation.literal]
         kinds = {part.text: part.kind for part in read if part.operation is OutputOperation.literal}
+        choices = [part.text for part in read if part.operation is OutputOperation.text_in]
+        self._texts: Final = ["", "mean", "sum", "none", *[line for text in choices for line in text.split("\n")]]
         numbers = [float(text) for text in literals if kinds[text] not in (ValueKind.boolean, ValueKind.none)]
         self._floats: Final = [*_FLOATS, *numbers]
         near = [int(number) + step for number in numbers if math.isfinite(number) for step in (-1, 0, 1)]
         self._integers: Final = [*_INTEGERS, *[number for number in near if abs(number) < 1 << 62]]
         self._sizes: Final = [*_SIZES, *[number for number in near if 0 <= number <= 1 << 16]]
 
-    def calls(self, count: int) -> Iterator[Call]:
+    def calls(self, count: int) -> Iterator[DrawnCall]:
         """So many calls."""
         for number in range(count):
             form = self._forms[number % len(self._forms)]
             yield self._call(form, form.requirements or Requirements())
 
-    def _call(self, form: NativeFunction, requirements: Requirements) -> Call:
+    def _call(self, form: NativeFunction, requirements: Requirements) -> DrawnCall:
         pick = self._random.choice
         dtypes = AllowedDtypes(requirements)
         names: dict[str, int | tuple[int, ...]] = {}
@@ -273,7 +275,7 @@ class Drawing:
                     names.setdefault(item.text, pick(self._sizes[: len(_SIZES)] if pick((0, 1, 1)) else self._sizes))
         common = _Dtype(pick(_dtype_choice(dtypes, form)))
         device = _Device(pick(("cpu",) * 9 + ("cuda",)))
-        call: Call = {}
+        call: DrawnCall = {}
         sizes: dict[str, Any] = {}
         tensors = []
         for argument in form.arguments.all:
@@ -351,7 +353,7 @@ class Drawing:
             case "bool":
                 return pick((False, True))
             case "str":
-                return pick(("", "mean", "sum", "none"))
+                return pick(self._texts)
             case _:
                 return None
 

@@ -160,7 +160,7 @@ def compare(old: Side, new: Side) -> Comparison:
     has_verdict = bool(old.libraries and new.libraries)
     if has_verdict:
         changes = [*_library_changes(old, new), *changes]
-    lacking = {Audience.gradients: not has_gradients, Audience.shim: not old.shims}
+    lacking = {Audience.gradients: not has_gradients, Audience.shim: not (old.shims or has_verdict)}
     return Comparison(
         old.label,
         new.label,

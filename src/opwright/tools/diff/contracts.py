@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from opwright.libraries.emit.python.output_text import described_expression
 from opwright.model.declared_outputs import OutputExpression, OutputOperation, dtype_codes
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import Requirement
+from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
-from opwright.tools.diff.calls import Call, Drawing, Judge, NotJudged, shown_call
+from opwright.tools.diff.calls import DrawnCall, Drawing, Judge, NotJudged, shown_call
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.records import Audience, Reason
 
@@ -54,7 +54,33 @@ def contract_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
     lost = [check for check in lost if check.arguments() <= shared]
     if lost or gained:
         yield from _condition_reasons(old, new, lost, gained)
+    yield from _value_reasons(old, new)
     yield from _output_reasons(old, new)
+
+
+def _value_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
+    """What differs between the values that tensors may have, by what the entries say: drawn calls have no values."""
+    before, after = _values(old), _values(new)
+    for value in after:
+        if not any(_says(earlier, value) for earlier in before):
+            yield Reason(f"it needs values of `{value.name}`: `{value.written}`", _CALLERS)
+    for value in before:
+        if not any(_says(later, value) for later in after):
+            yield Reason(f"it no longer needs values of `{value.name}`: `{value.written}`", level=Level.minor)
+
+
+def _values(function: NativeFunction) -> tuple[ValueCondition, ...]:
+    return () if function.requirements is None else function.requirements.values
+
+
+def _says(first: ValueCondition, second: ValueCondition) -> bool:
+    """Whether what one says of values says what another one does too."""
+    if (first.name, first.each, first.given, first.places) != (second.name, second.each, second.given, second.places):
+        return False
+    if first.condition is None or second.condition is None:
+        is_stricter = (first.written, second.written) == ("increasing", "ascending")
+        return first.condition is second.condition and (first.written == second.written or is_stricter)
+    return _implies(first.condition, second.condition)
 
 
 def _checks(function: NativeFunction) -> _Set:
@@ -97,6 +123,8 @@ def _implies(first: OutputExpression, second: OutputExpression) -> bool:
         return False
     if first.operation is second.operation is OutputOperation.dtype_in:
         return set(dtype_codes(first.text)) <= set(dtype_codes(second.text))
+    if first.operation is second.operation is OutputOperation.text_in:
+        return set(first.text.splitlines()) <= set(second.text.splitlines())
     limits = [_number(each) for each in (first, second)]
     if first.operation not in _STRICT or second.operation not in _STRICT or None in limits:
         return False
@@ -170,7 +198,7 @@ def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -
     return _Evidence(lost, gained, taken) if taken or gained else None
 
 
-def _of(call: Call, form: NativeFunction) -> Call:
+def _of(call: DrawnCall, form: NativeFunction) -> DrawnCall:
     """A call of one form, which leaves out what that one does not have, and has its defaults for the rest."""
     return {argument.name: call.get(argument.name, argument.default_value) for argument in form.arguments.all}
 
