@@ -16,7 +16,7 @@ from opwright.model.declared_outputs import OutputExpression, OutputOperation, d
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
-from opwright.tools.diff.calls import DrawnCall, Drawing, Judge, NotJudged, shown_call
+from opwright.tools.diff.calls import Drawing, DrawnCall, Judge, NotJudged, shown_call
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.records import Audience, Reason
 
