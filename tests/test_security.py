@@ -59,7 +59,20 @@ def test_named_tests_exist() -> None:
 
 
 #: Fields of library files whose values are code, or name code or files.
-CODE = {"samples", "when", "if", "requires", "python", "reference", "kernel", "batch_rule", "includes", "dispatch"}
+CODE = {
+    "samples",
+    "calls",
+    "generator",
+    "when",
+    "if",
+    "requires",
+    "python",
+    "reference",
+    "kernel",
+    "batch_rule",
+    "includes",
+    "dispatch",
+}
 #: Those whose values are names, numbers, sizes, choices and texts.
 DATA = {
     "CPU",
@@ -89,6 +102,7 @@ DATA = {
     "dims",
     "doc",
     "dtype",
+    "drawn",
     "dtypes",
     "fallback",
     "from",
@@ -119,6 +133,7 @@ DATA = {
     "tolerances",
     "torch",
     "use_const_ref_for_mutable_tensors",
+    "values",
     "variants",
 }
 

@@ -251,7 +251,7 @@ def _render(
     comparison: Comparison,
     changes: Sequence[OperatorChange],
     tasks: Sequence[BackendTask] | None,
-    verdict: reports.Verdict | None,
+    verdict: reports.VersionVerdict | None,
 ) -> str:
     if arguments.statistics:
         return reports.render_statistics(comparison, changes)

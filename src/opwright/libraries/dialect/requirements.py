@@ -487,14 +487,14 @@ class RequirementsLoader:
     def _layout(self, key: Scalar, node: Node) -> str | None:
         """A layout of a tensor; None if there is a fault."""
         layouts = [ANY, *LAYOUT_WORDS]
-        known = f"the layouts are {', '.join([f'`{name}`' for name in layouts])}"
+        choices = f"the layouts are {', '.join([f'`{name}`' for name in layouts])}"
         if not isinstance(node, Scalar):
             message = f"the layout of `{key.value}` is a word or a list of words, not {node.description}"
-            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=known)
+            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=choices)
             return None
         name = node.value.removesuffix(_REFUSED)
         if name not in LAYOUT_WORDS and node.value != ANY:
-            help = did_you_mean(name, layouts, known)
+            help = did_you_mean(name, layouts, choices)
             self._sink.error(codes.REQUIRED_LAYOUT, f"there is no layout `{node.value}`", node.span, help=help)
             return None
         return node.value
@@ -586,15 +586,15 @@ class RequirementsLoader:
         requirement = Requirement(condition, tuple(text), given, each, written=written, subject=f"`{written}`")
         return requirement, is_late
 
-    def _list_walked(self, parsed: ParsedExpression, known: AnyMapping[str, OutputExpression]) -> tuple[str, str]:
+    def _list_walked(self, parsed: ParsedExpression, names: AnyMapping[str, OutputExpression]) -> tuple[str, str]:
         """The first list of tensors of which a condition speaks for all places, and the name of a place: `a[i]`."""
         for node in ast.walk(parsed.tree):
             if (
                 isinstance(node, ast.Subscript)
                 and isinstance(node.value, ast.Name)
                 and isinstance(node.slice, ast.Name)
-                and node.slice.id not in known
-                and (found := known.get(node.value.id)) is not None
+                and node.slice.id not in names
+                and (found := names.get(node.value.id)) is not None
                 and found.kind is ValueKind.tensors
             ):
                 return node.value.id, node.slice.id

@@ -190,7 +190,7 @@ class ValuesLoader:
         """Raises Fault for a word that says nothing."""
         word = text.text.strip()
         if _WORD.fullmatch(word) and word not in self._arguments and word not in self._sizes:
-            help = did_you_mean(word, words, f"the words are {', '.join([f'`{known}`' for known in words])}")
+            help = did_you_mean(word, words, f"the words are {', '.join([f'`{choice}`' for choice in words])}")
             raise Fault.at(codes.VALUES, f"`{word}` says nothing of values", text.span, help=help)
 
     def _condition(
@@ -202,10 +202,10 @@ class ValuesLoader:
         shown: list[str | OutputExpression] = []
         also: tuple[OutputExpression, ...] = ()
         for other in dict.fromkeys([node.id for node in free_names(parsed.tree)]):
-            known = self._arguments.get(other) or self._sizes.get(other)
+            argument = self._arguments.get(other) or self._sizes.get(other)
             also += self._optional.get(other, ())
-            if other != name and known is not None and known.kind in _SHOWN and not known.type.is_optional:
-                shown += [f", and `{other}` is ", known]
+            if other != name and argument is not None and argument.kind in _SHOWN and not argument.type.is_optional:
+                shown += [f", and `{other}` is ", argument]
         return checked, shown, tuple(dict.fromkeys(also))
 
     def _expression(
@@ -223,12 +223,12 @@ class ValuesLoader:
         tree = rewriter.visit(copy.deepcopy(parsed.tree))
         # Of a list, a condition is about each tensor.
         own = {name: tensor.value} if tensor is not None and tensor.each else {}
-        known = {**self._sizes, **self._arguments, **own, rewriter.element: value}
+        names = {**self._sizes, **self._arguments, **own, rewriter.element: value}
         for place in rewriter.places:
-            known[place_name(name, place)] = value._replace(text=place_name(name, place))
+            names[place_name(name, place)] = value._replace(text=place_name(name, place))
         if rewriter.places and value.operation is not OutputOperation.argument:
             raise Fault.at(codes.VALUES, f"`{name}` is a single value", text.span)
-        return tree, parsed, ExpressionChecker(parsed, known)
+        return tree, parsed, ExpressionChecker(parsed, names)
 
 
 class _Rewriter(ast.NodeTransformer):

@@ -180,7 +180,7 @@ class _Torch(SimpleNamespace):
         return DescribedTensor(like.shape, _dense(like.shape), dtype, device)
 
 
-class Judge:
+class CallJudge:
     """The functions of an overload that judge calls, and say what they give."""
 
     def __init__(self, function: NativeFunction) -> None:

@@ -16,7 +16,7 @@ from opwright.model.declared_outputs import OutputExpression, OutputOperation, d
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
-from opwright.tools.diff.calls import Drawing, DrawnCall, Judge, NotJudged, shown_call
+from opwright.tools.diff.calls import Drawing, DrawnCall, CallJudge, NotJudged, shown_call
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.records import Audience, Reason
 
@@ -180,7 +180,7 @@ def _text(check: Requirement) -> str:
 
 def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -> _Evidence | None:
     """What drawn calls show of those that are lost, and of those that are gained; None if they show nothing."""
-    judges = [Judge(old), Judge(new)]
+    judges = [CallJudge(old), CallJudge(new)]
     lost = gained = ""
     taken = 0
     for call in Drawing((old, new)).calls(_DRAWN):
@@ -215,7 +215,7 @@ def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason
     facts = [[(output.size, output.dtype, output.device) for output in outputs] for outputs in (before, after)]
     if facts[0] == facts[1]:
         return
-    judges = [Judge(old), Judge(new)]
+    judges = [CallJudge(old), CallJudge(new)]
     compared = 0
     for call in Drawing((old, new)).calls(_DRAWN):
         try:

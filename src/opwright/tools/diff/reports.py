@@ -22,7 +22,7 @@ from opwright.tools.dump.document import render_dump
 FORMAT: Final = 1
 
 
-class Verdict(NamedTuple):
+class VersionVerdict(NamedTuple):
     """What the changes of a library do to its version, and the versions before and after; empty if they are unknown."""
 
     level: Level
@@ -30,13 +30,13 @@ class Verdict(NamedTuple):
     next: str = ""
 
 
-def verdict_on(changes: Iterable[OperatorChange], current: str) -> Verdict:
+def verdict_on(changes: Iterable[OperatorChange], current: str) -> VersionVerdict:
     """Verdict on changes of a library that has a version. Raises ValueError for what is no version."""
     level = greatest([change.level for change in changes])
-    return Verdict(level, current, next_version(current, level) if current else "")
+    return VersionVerdict(level, current, next_version(current, level) if current else "")
 
 
-def _verdict_text(verdict: Verdict, changes: Sequence[OperatorChange]) -> str:
+def _verdict_text(verdict: VersionVerdict, changes: Sequence[OperatorChange]) -> str:
     """The verdict on a line: the level, how many changes have which one, and the next version."""
     counts = [(sum(change.level is level for change in changes), level.name) for level in Level]
     levels = ", ".join([f"{count} {name}" for count, name in counts if count]) or "no changes"
@@ -48,7 +48,7 @@ def comparison_data(
     comparison: Comparison,
     changes: Iterable[OperatorChange],
     tasks: Iterable[BackendTask] | None,
-    verdict: Verdict | None = None,
+    verdict: VersionVerdict | None = None,
 ) -> dict[str, JsonValue]:
     """Comparison as data, with these of its changes, and with what a backend has to do if one was compared."""
     listed = list(changes)
@@ -106,7 +106,7 @@ def render_json(
     comparison: Comparison,
     changes: Iterable[OperatorChange],
     tasks: Iterable[BackendTask] | None,
-    verdict: Verdict | None = None,
+    verdict: VersionVerdict | None = None,
 ) -> str:
     """Comparison as JSON, with a line for each change."""
     return render_dump(comparison_data(comparison, changes, tasks, verdict))
@@ -134,7 +134,7 @@ def render_text(
     tasks: Sequence[BackendTask] | None,
     *,
     every: bool,
-    verdict: Verdict | None = None,
+    verdict: VersionVerdict | None = None,
 ) -> str:
     """Counts, what a backend has to do, then the changes; with `every`, also what breaks nobody. A verdict comes last.
 
@@ -257,7 +257,7 @@ def render_markdown(
     tasks: Sequence[BackendTask] | None,
     *,
     every: bool,
-    verdict: Verdict | None = None,
+    verdict: VersionVerdict | None = None,
 ) -> str:
     """A heading with the counts, what a backend has to do, a table of what breaks, and a folded list of the rest."""
     lines = [f"### Operators: {comparison.old} → {comparison.new}", ""]
