@@ -594,8 +594,8 @@ class RequirementsLoader:
                 and isinstance(node.value, ast.Name)
                 and isinstance(node.slice, ast.Name)
                 and node.slice.id not in names
-                and (found := names.get(node.value.id)) is not None
-                and found.kind is ValueKind.tensors
+                and (tensors := names.get(node.value.id)) is not None
+                and tensors.kind is ValueKind.tensors
             ):
                 return node.value.id, node.slice.id
         return "", ""

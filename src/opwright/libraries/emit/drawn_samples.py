@@ -87,9 +87,9 @@ def drawn_samples(
     if requirements is None or not requirements.dims or not function.library_fields.draws_samples:
         return ()
     dtypes = AllowedDtypes(requirements)
-    said = {value.name for value in requirements.values}
+    valued = {value.name for value in requirements.values}
     if function.library_fields.samples and any(
-        dtypes.are_integers(name) and name not in said for name, _ in requirements.dims
+        dtypes.are_integers(name) and name not in valued for name, _ in requirements.dims
     ):
         return ()
     samples = [_sample(function, requirements, *choice, most) for choice in choices]

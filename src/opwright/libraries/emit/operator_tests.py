@@ -163,12 +163,12 @@ def _value_fields(function: NativeFunction) -> list[str]:
     if requirements is None or not drawn:
         return []
     dtypes = AllowedDtypes(requirements)
-    said: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
     for value in requirements.values:
-        said.setdefault(value.name, set()).add(value.written)
+        words.setdefault(value.name, set()).add(value.written)
     numbers = [name for name, _ in requirements.dims if dtypes.can_be_floating(name)]
-    free = [name for name in numbers if said.get(name, set()) <= {"finite"}]
-    finite = [name for name in free if name in said]
+    free = [name for name in numbers if words.get(name, set()) <= {"finite"}]
+    finite = [name for name in free if name in words]
     valued = [drawn[0], *drawn[2:3]] if free else []
     texts = {"valued": valued, "wide": wide_samples(function)}
     fields = [

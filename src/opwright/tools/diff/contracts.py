@@ -16,7 +16,7 @@ from opwright.model.declared_outputs import OutputExpression, OutputOperation, d
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
-from opwright.tools.diff.calls import Drawing, DrawnCall, CallJudge, NotJudged, shown_call
+from opwright.tools.diff.calls import CallJudge, Drawing, DrawnCall, NotJudged, shown_call
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.records import Audience, Reason
 
@@ -174,8 +174,8 @@ def _text(check: Requirement) -> str:
     layout = _LAYOUT.fullmatch(message)
     if layout is not None:
         return f"{layout[1]} has to be {layout[2]}"
-    found = _MESSAGE.fullmatch(message)
-    return f"`{described_expression(check.condition)}`" if found is None else f"{found[1]} {found[2]}"
+    needed = _MESSAGE.fullmatch(message)
+    return f"`{described_expression(check.condition)}`" if needed is None else f"{needed[1]} {needed[2]}"
 
 
 def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -> _Evidence | None:
@@ -193,7 +193,7 @@ def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -
             lost = shown_call(call)
         if before is not None and after is None and not gained:
             gained = shown_call(call)
-        if all(found or not is_sought for found, is_sought in zip((lost, gained), seeks, strict=True)):
+        if all(shown or not is_sought for shown, is_sought in zip((lost, gained), seeks, strict=True)):
             break
     return _Evidence(lost, gained, taken) if taken or gained else None
 

@@ -40,10 +40,10 @@ def next_version(version: str, level: Level) -> str:
     >>> [next_version("1.4.2", level) for level in Level], next_version("0.4.2", Level.major)
     (['2.0.0', '1.5.0', '1.4.3'], '0.5.0')
     """
-    found = _VERSION.match(version)
-    if found is None:
+    parts = _VERSION.match(version)
+    if parts is None:
         raise ValueError(version)
-    major, minor, patch = (int(part or 0) for part in found.groups())
+    major, minor, patch = (int(part or 0) for part in parts.groups())
     if level is Level.major and major:
         return f"{major + 1}.0.0"
     if level is Level.major or (level is Level.minor and major):

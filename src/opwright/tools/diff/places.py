@@ -48,10 +48,10 @@ def placed(spec: str, other: str) -> Iterator[str]:
     archive = _git(top, "archive", "--format=tar", commit.decode().strip())
     with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out:
         _extract(archive, out)
-        found = os.path.normpath(os.path.join(out, path))
-        if not os.path.exists(found) or os.path.relpath(found, out).startswith(os.pardir):
+        there = os.path.normpath(os.path.join(out, path))
+        if not os.path.exists(there) or os.path.relpath(there, out).startswith(os.pardir):
             raise Fault.at(NO_SIDE, f"`{path}` is not in `{ref}`", help=f"name its path there, as in `git:{ref}:PATH`")
-        yield found
+        yield there
 
 
 def _git(folder: str, *words: str, what: str = "") -> bytes:
@@ -84,7 +84,7 @@ def _extract(archive: bytes, out: str) -> None:
 
 def library_files(folder: str) -> list[SourceFile]:
     """The library files below a folder, in the order of their paths. Folders that builds make are left out."""
-    found = []
+    files = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
@@ -92,5 +92,5 @@ def library_files(folder: str) -> list[SourceFile]:
             if name.endswith((".yaml", ".yml")) and os.path.isfile(path) and os.path.getsize(path) <= FILE_BYTES:
                 file = SourceFile.read(path)
                 if dialect_of(file) is LIBRARY:
-                    found.append(file)
-    return found
+                    files.append(file)
+    return files
