@@ -36,13 +36,17 @@ _LARGE: Final = 1 << 16
 
 
 class Recipe(NamedTuple):
-    """What is drawn: how sizes are chosen, the dtype of floating-point tensors, values, and a layout."""
+    """What is drawn: how sizes are chosen, the dtype of floating-point tensors, values, and a layout.
+
+    `special` is the name whose size is long, large or 0; without it, one is drawn.
+    """
 
     profile: str = "middle"
     dtype: str = ""
     fill: str = "normal"
     layout: str = ""
     batch: tuple[int, ...] | None = None
+    special: str = ""
 
     def __str__(self) -> str:
         parts = [self.profile, self.dtype, self.fill, self.layout]
@@ -88,9 +92,10 @@ class Drawer:
         return tuple([name for name in _FLOATING if name in allowed]) or ("float32",)
 
     @property
-    def has_batch(self) -> bool:
-        """Whether patterns have dimensions whose elements are computed alone."""
-        return any(item.kind is DimKind.pack for dims in self._dims.values() for item in dims.items)
+    def names(self) -> tuple[str, ...]:
+        """The names of sizes."""
+        items = [item for dims in self._dims.values() for item in dims.items]
+        return tuple(dict.fromkeys([item.text for item in items if item.kind in (DimKind.named, DimKind.pack)]))
 
     def draw(self, recipe: Recipe) -> JsonMessage | None:
         """The message for an oracle that makes a call; None if the recipe gave none that the entry takes."""
@@ -161,7 +166,7 @@ class Drawer:
         singles = list(dict.fromkeys([item.text for item in named if item.kind is DimKind.named]))
         packs = list(dict.fromkeys([item.text for item in named if item.kind is DimKind.pack]))
         random, profile = self._random, recipe.profile
-        special = random.choice([*singles, *packs]) if singles or packs else ""
+        special = recipe.special or (random.choice([*singles, *packs]) if singles or packs else "")
         sizes: dict[str, int | tuple[int, ...]] = {name: self._size(profile, name == special) for name in singles}
         # Sizes that conditions compare with each other are often the same, or powers of two.
         if len(singles) > 1 and random.random() < 0.2:

@@ -201,8 +201,11 @@ class Judgement:
             self._left_out["sizes"] = "the entry does not say the sizes and values of all tensors: its samples are used"
             return
         dtypes, choice = self._drawer.dtypes, self._random.choice
-        for profile in ("middle", "small", "odd", "long", "ones", "empty", "large", "any", "any", "any"):
+        for profile in ("middle", "small", "odd", "ones", "any", "any", "any"):
             yield Recipe(profile, dtypes[0])
+        # Each size is long, large and 0 once.
+        for name in self._drawer.names[:6]:
+            yield from (Recipe(profile, dtypes[0], special=name) for profile in ("long", "empty", "large"))
         for dtype in dtypes[1:]:
             for profile in ("any", "odd", "long", "middle"):
                 yield Recipe(profile, dtype)
@@ -214,17 +217,20 @@ class Judgement:
                 yield Recipe(choice(("odd", "middle", "small")), choice(dtypes), "normal", layout)
 
     def _draw(self, recipe: Recipe) -> Case | None:
-        for _ in range(6):
+        for attempt in range(8):
             message = self._drawer.draw(recipe)
             if message is None:
                 break
-            case = self._add(message, str(recipe))
+            # Calls without results show little.
+            case = self._add(message, str(recipe), needs_results=recipe.profile != "empty" and attempt < 6)
             if case is not None:
                 return case
         return None
 
-    def _add(self, message: JsonMessage, recipe: str, *, keep: bool = True) -> Case | None:
+    def _add(self, message: JsonMessage, recipe: str, *, keep: bool = True, needs_results: bool = False) -> Case | None:
         answer = self._desk.oracle.ask({**message, "form": self._form})
+        if needs_results and answer.get("results") == 0:
+            return None
         if "case" not in answer:
             self._left_out.setdefault("samples", str(answer.get("refused") or answer.get("unusable")))
             return None
