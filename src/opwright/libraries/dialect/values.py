@@ -46,6 +46,8 @@ _WORD: Final = re.compile(r"[a-z_]+")
 _TENSORS: Final = (ValueKind.tensor, ValueKind.tensors)
 _NUMBERS: Final = (ValueKind.integer, ValueKind.size, ValueKind.number)
 _SHOWN: Final = (*_NUMBERS, ValueKind.sizes, ValueKind.integers)
+#: No tensor has more elements.
+_MOST_PLACES: Final = 1 << 62
 #: What is named for its sizes, not for its values.
 _OF_WHOLE: Final = ("len",)
 
@@ -108,6 +110,8 @@ class ValuesLoader:
             if not isinstance(choice, Scalar) or choice.kind != "str":
                 message = f"`{name}` is a text, and {choice.description} is none"
                 raise Fault.at(codes.VALUES, message, choice.span, help="write the texts that it may be: `[sum, mean]`")
+            if "\n" in choice.value:
+                raise Fault.at(codes.VALUES, "a text that is chosen has one line", choice.span)
             texts.append(choice.value)
         if not texts:
             raise Fault.at(codes.VALUES, f"`{name}` may be no text at all", node.span)
@@ -221,6 +225,9 @@ class ValuesLoader:
         parsed = parse_expression(text)
         rewriter = _Rewriter(name)
         tree = rewriter.visit(copy.deepcopy(parsed.tree))
+        for place in rewriter.places:
+            if not -_MOST_PLACES <= place < _MOST_PLACES:
+                raise Fault.at(codes.VALUES, f"`{name}` has no element {str(place)[:20]}", text.span)
         # Of a list, a condition is about each tensor.
         own = {name: tensor.value} if tensor is not None and tensor.each else {}
         names = {**self._sizes, **self._arguments, **own, rewriter.element: value}
