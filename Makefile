@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan judge cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan judge cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu frameworks clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -106,6 +106,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make stable-releases      # one binary of a stable library under several releases; needs the network and x86-64 Linux
 #:   make remote               # Bazel's example and PyTorch's files, built remotely; needs Debian's Bazel
 #:   make cuda                 # a library with CUDA, built without a GPU by NVIDIA's compiler; needs the network
+#:   make frameworks           # one project for PyTorch, JAX and TVM FFI, in environments with each alone; needs the network
 #:   make gpu                  # checks and calls of a library with CUDA, on the CPU alone; `python -m tests.gpu` has a GPU
 #:   make kernels              # two builds of a kernel for the Hugging Face Hub in one process; needs the network
 #:   make isolated             # the wheel of a new project, built in an environment of its own; downloads PyTorch twice
@@ -321,6 +322,12 @@ port-fuzz: $(REFERENCE)
 # index (400 MB) and imported; without a GPU, and with headers of the PyTorch that is installed. Two minutes.
 cuda: $(REFERENCE)
 	$(VENV)/bin/python -m tests.cuda
+
+# A library whose kernels PyTorch, JAX and TVM FFI share, in environments with one of them each, which are made from
+# packages of the index once: what is built, results, and what they say of changed calls. CALLS= is their number for each
+# operator.
+frameworks: $(REFERENCE)
+	$(VENV)/bin/python -m tests.frameworks $(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED))
 
 # A library with CUDA, natively and for the stable interface: values, gradients, compilers and what calls cost, as far as
 # a CPU can; three minutes. With a GPU, `PYTHONPATH=src python -m tests.gpu` does the rest with the PyTorch that is there.

@@ -26,6 +26,8 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
+from opwright.libraries.dialect.head import FRAMEWORKS
+from opwright.libraries.extension.frameworks import ViewBuild, framework_folder, is_installed_for, view_frameworks
 from opwright.libraries.extension.generated import (
     CodeOrigin,
     GeneratedCode,
@@ -60,7 +62,16 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
 
-__all__ = ["BuildOperators", "BuildWheel", "FastCalls", "OperatorExtension", "backend", "operator_library"]
+__all__ = [
+    "BuildOperators",
+    "BuildViews",
+    "BuildWheel",
+    "FastCalls",
+    "OperatorExtension",
+    "ViewExtension",
+    "backend",
+    "operator_library",
+]
 
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
@@ -145,6 +156,34 @@ class OperatorExtension(Extension):
         return {inner: path for path, inner in self.installed_files()}
 
 
+class ViewExtension(OperatorExtension):
+    """Shared object with the kernels of a library with `abi: dlpack`, which those of its `frameworks` link.
+
+    The other arguments are those of `OperatorExtension`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        yaml: Iterable[str],
+        sources: Sequence[str],
+        *,
+        frameworks: tuple[str, ...],
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        self.frameworks: Final = frameworks
+        super().__init__(name, yaml, sources, **options)
+
+    def installed_files(self) -> Iterator[tuple[str, str]]:
+        """Those of the files that its frameworks need."""
+        return (pair for pair in super().installed_files() if is_installed_for(pair[0], self.frameworks))
+
+    @property
+    def found(self) -> list[str]:
+        """The frameworks that are installed, for which it is built."""
+        return [framework for framework in self.frameworks if framework_folder(framework)]
+
+
 class FastCalls(Extension):
     """Shared object with which calls of a stable library go past Python, under the release of PyTorch that builds it.
 
@@ -199,11 +238,19 @@ def operator_library(
     another shared object, which is for the release of PyTorch that builds it: there, calls that record no gradient go
     past the Python that records them. Windows has none.
 
+    A library with `abi: dlpack` has a shared object with its kernels, and one for each of its frameworks that is
+    installed: `_C.so` for PyTorch, `_jax.so` and `_tvm_ffi.so`.
+
     >>> arguments = operator_library("acme_ops", yaml="acme.yaml", sources=["csrc/kernels.cpp"])
     >>> [extension.name for extension in arguments["ext_modules"]], sorted(arguments["cmdclass"])
     (['acme_ops._C'], ['bdist_wheel', 'build_ext'])
     """
     files = [yaml] if isinstance(yaml, str) else yaml
+    frameworks = view_frameworks(files)
+    if frameworks is not None:
+        name = f"{package}.lib{package.replace('.', '_')}_kernels"
+        extension = ViewExtension(name, files, sources, frameworks=frameworks, **options)
+        return {"ext_modules": [extension], "cmdclass": {"bdist_wheel": BuildWheel, "build_ext": BuildViews}}
     has_fast_calls = options.pop("fast_calls", False) and sys.platform != "win32"
     arguments = _build_arguments(OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options))
     if has_fast_calls:
@@ -445,6 +492,70 @@ class BuildOperators(build_ext):
     def get_output_mapping(self) -> dict[str, str]:
         """Files in the build folder, with their paths beside the sources."""
         return {**super().get_output_mapping(), **(dict(self._generated_mapping()) if self.inplace else {})}
+
+
+class BuildViews(BuildOperators):
+    """Command that builds libraries with `abi: dlpack`: the kernels once, then what each framework calls them with."""
+
+    def build_extensions(self) -> None:
+        """Generate code, and compile it with the sources."""
+        if sys.platform == "win32":
+            raise CompileError("libraries with `abi: dlpack` are built on Linux and macOS")
+        for extension in self.extensions:
+            if not extension.found:
+                names = ", ".join([FRAMEWORKS[name] for name in extension.frameworks])
+                raise CompileError(f"none of the frameworks of {extension.package} is installed: {names}")
+            self._generate(extension)
+            self._check_sources(extension)
+            folder = os.path.realpath(self.build_temp)
+            build = ViewBuild(self.compiler, os.path.relpath(folder), extension, force=bool(self.force))
+            kernels = self.get_ext_fullpath(extension.name)
+            with _first_error_alone([extension]):
+                build.build_kernels(kernels)
+                for framework in extension.frameworks:
+                    if framework in extension.found:
+                        build.build_framework(framework, kernels)
+                    else:
+                        self.warn(
+                            f"{extension.package} gets no code for {FRAMEWORKS[framework]}, which is not installed"
+                        )
+            folder = os.path.join(self.build_lib, *extension.package.split("."))
+            self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
+
+    def _framework_objects(self, kernels: str, extension: ViewExtension) -> list[str]:
+        return [ViewBuild.framework_path(framework, kernels) for framework in extension.found]
+
+    def copy_extensions_to_source(self) -> None:
+        """Copy the shared objects and the generated files into the packages of the sources."""
+        super().copy_extensions_to_source()
+        packages = self.get_finalized_command("build_py")
+        for extension in self.extensions:
+            built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
+            folder = packages.get_package_dir(extension.package)
+            for path in self._framework_objects(built, extension):
+                self.copy_file(path, os.path.join(folder, os.path.basename(path)))
+
+    def get_outputs(self) -> list[str]:
+        """Files that are installed."""
+        objects = [
+            path
+            for extension in self.extensions
+            for path in self._framework_objects(
+                os.path.join(self.build_lib, self.get_ext_filename(extension.name)), extension
+            )
+        ]
+        return sorted({*super().get_outputs(), *objects})
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Files in the build folder, with their paths beside the sources."""
+        mapping = super().get_output_mapping()
+        packages = self.get_finalized_command("build_py")
+        for extension in self.extensions if self.inplace else ():
+            built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
+            folder = packages.get_package_dir(extension.package)
+            for path in self._framework_objects(built, extension):
+                mapping[path] = os.path.join(folder, os.path.basename(path))
+        return mapping
 
 
 @contextmanager

@@ -178,6 +178,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "backends/emit": ("emit", "backend"),
     "mobile/executorch": ("executorch", "torchgen_interface/test_executorch.py"),
     "backends/lazy": ("emit", "lazy", *_LAZY),
+    "libraries/frameworks": ("frameworks", "emit/test_library_checks.py"),
     "libraries/emit": ("emit", "library"),
     "mobile/upgraders/emitter": ("upgraders",),
     "emit/python": ("emit", *_PYTHON),

@@ -24,6 +24,10 @@ FAMILIES: Final = (
                 "opwright.libraries.emit.python.{}".format,
                 ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references", "cache_keys"),
             ),
+            *map(
+                "opwright.libraries.frameworks.{}".format,
+                ("calls", "torch_code", "jax_code", "jax_module", "tvm_ffi_code", "tvm_ffi_module"),
+            ),
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.libraries.dialect.loader",),
@@ -32,6 +36,7 @@ FAMILIES: Final = (
             *map(
                 Check, ("opwright.libraries.emit.checks:check_stable", "opwright.libraries.emit.checks:check_c_shims")
             ),
+            Check("opwright.libraries.frameworks.checks:check_frameworks"),
         ),
         by_default=False,
         serves_libraries=True,

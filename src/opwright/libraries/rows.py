@@ -25,7 +25,7 @@ DIALECTS: Final = (LIBRARY,)
 FIELDS: Final = {"library entry": "opwright.libraries.dialect.fields:LIBRARY_FIELDS"}
 
 #: The package below `opwright` whose folder `templates` has the templates of a folder of names.
-TEMPLATE_PACKAGES: Final = {"library": "libraries/emit"}
+TEMPLATE_PACKAGES: Final = {"library": "libraries/emit", "frameworks": "libraries/frameworks"}
 
 #: Templates that are made from PyTorch's: there are none.
 MADE_TEMPLATES: Final[dict[str, tuple[str, str]]] = {}

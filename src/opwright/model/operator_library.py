@@ -13,6 +13,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType
 from opwright.source.records import Frozen, NamedTuple
+from opwright.source.span import Span
 
 
 class SavedForm(enum.Enum):
@@ -35,7 +36,7 @@ class PythonFormula(NamedTuple):
     """A backward formula for one or more arguments.
 
     `gradients` are the positions of the results whose gradients it reads, and `asked` those of them that it asks
-    whether they are defined.
+    whether they are defined. `span` is where the formula stands.
     """
 
     text: str
@@ -43,6 +44,7 @@ class PythonFormula(NamedTuple):
     saved: tuple[SavedValue, ...]
     gradients: frozenset[int]
     asked: frozenset[int]
+    span: Span | None = None
 
 
 class PythonForward(NamedTuple):
@@ -129,14 +131,15 @@ class OwnWrappers(NamedTuple):
 class OperatorLibrary(Frozen):
     """Operators of one namespace.
 
-    `library` has the names of the C++ code around them. `catalog` has its operators alone. `includes` are the headers
-    that declare the author's kernels, as `#include` directives name them; if there are none, the kernels are declared
-    by generated code. `derivatives` are those of the operators. `python_package` is the Python package with their
-    functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library uses, `native`
-    or `stable`, and `oldest_release` the first one that a library with the stable interface serves, such as `(2, 10)`.
-    `c_shims` are the devices for which AOTInductor gets C shims. With `has_own_signatures`, kernels have the C++
-    signatures with which the headers of `includes` declare them, not those that follow from their schemas. `wrappers`
-    are those of operators in a backend file.
+    `library` has the names of the C++ code around them. `catalog` has its operators alone. `includes` are the
+    headers that declare the author's kernels, as `#include` directives name them; if there are none, the kernels
+    are declared by generated code. `derivatives` are those of the operators. `python_package` is the Python package
+    with their functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library
+    uses, `native` or `stable`, or `dlpack` if its kernels get borrowed tensors, from each of the `frameworks`. Then
+    generated code for PyTorch uses the stable interface. `oldest_release` is the first release that a library with
+    the stable interface serves, such as `(2, 10)`. `c_shims` are the devices for which AOTInductor gets C shims.
+    With `has_own_signatures`, kernels have the C++ signatures with which the headers of `includes` declare them,
+    not those that follow from their schemas. `wrappers` are those of operators in a backend file.
     """
 
     __slots__ = (
@@ -145,6 +148,7 @@ class OperatorLibrary(Frozen):
         "catalog",
         "derivatives",
         "doc",
+        "frameworks",
         "has_own_signatures",
         "includes",
         "library",
@@ -167,6 +171,7 @@ class OperatorLibrary(Frozen):
         oldest_release: tuple[int, int] = (2, 10),
         has_own_signatures: bool = False,
         wrappers: OwnWrappers | None = None,
+        frameworks: tuple[str, ...] = (),
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
@@ -179,11 +184,17 @@ class OperatorLibrary(Frozen):
         self.oldest_release: Final = oldest_release
         self.has_own_signatures: Final = has_own_signatures
         self.wrappers: Final = wrappers
+        self.frameworks: Final = frameworks
 
     @property
     def is_stable(self) -> bool:
-        """Whether the library uses the stable C++ interface alone."""
-        return self.abi == "stable"
+        """Whether the code for PyTorch uses the stable C++ interface alone."""
+        return self.abi in ("stable", "dlpack")
+
+    @property
+    def takes_views(self) -> bool:
+        """Whether the kernels get borrowed tensors."""
+        return self.abi == "dlpack"
 
     def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
         """A copy with these derivatives."""

@@ -343,7 +343,8 @@ class _Maker:
         if text is None:
             return None
         saved = tuple(names.saved.values())
-        return PythonFormula(text, derivative.var_names, saved, frozenset(names.gradients), frozenset(names.asked))
+        gradients, asked = frozenset(names.gradients), frozenset(names.asked)
+        return PythonFormula(text, derivative.var_names, saved, gradients, asked, derivative.span)
 
     def _forward(self, info: DifferentiabilityInfo, derivative: ForwardDerivative) -> PythonForward | None:
         positions = _results(info)

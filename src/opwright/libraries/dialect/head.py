@@ -37,7 +37,11 @@ from opwright.syntax.cpp import is_header
 ABIS: Final = {
     "native": "All of PyTorch's C++ API. A binary is for one release of PyTorch.",
     "stable": "PyTorch's stable C++ API. A binary is for the release that it was built with, and later ones.",
+    "dlpack": "Kernels over borrowed tensors, which PyTorch, JAX and callers of TVM FFI share.",
 }
+
+#: The frameworks for which a library whose kernels take borrowed tensors can have code, with what each is.
+FRAMEWORKS: Final = {"torch": "PyTorch", "jax": "JAX", "tvm_ffi": "TVM FFI"}
 
 #: The global namespace of C++, as `kernel_namespace`.
 GLOBAL: Final = "::"
@@ -62,7 +66,18 @@ HEAD_FIELDS: Final = (
     ),
     _DOC,
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
-    Field("abi", "text", choice(*ABIS), "The C++ interface of PyTorch that the library uses: `native` or `stable`."),
+    Field(
+        "abi",
+        "text",
+        choice(*ABIS),
+        "The C++ interface that the kernels use: PyTorch's `native` or `stable` one, or `dlpack` for borrowed tensors.",
+    ),
+    Field(
+        "frameworks",
+        "list of texts",
+        TEXTS,
+        "The frameworks that call kernels with `abi: dlpack`: `torch`, `jax` and `tvm_ffi`; without it, all of them.",
+    ),
     Field("cpp_namespace", "text", TEXT, "The C++ namespace of the library; without it, that of the operators."),
     Field(
         "kernel_namespace",
@@ -108,6 +123,7 @@ class Head(NamedTuple):
     c_shims: tuple[str, ...] = ()
     kernel_namespace: str = ""
     kernel_signatures: str = ""
+    frameworks: tuple[str, ...] = ()
     spans: Table[str, Span] = {}
 
     @property
@@ -140,6 +156,8 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
                 _check_shim_devices(items, sink)
             elif key.value in _HEADERS:
                 _check_headers(items, sink)
+            elif key.value == "frameworks":
+                _check_frameworks(items, value.span, root, sink)
         elif key.value == "namespace" and isinstance(value, Mapping):
             macro = _macro(value, sink)
             if macro is not None:
@@ -215,6 +233,7 @@ def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: D
         lists.get("c_shims", ()),
         values.get("kernel_namespace", ""),
         values.get("kernel_signatures", ""),
+        lists.get("frameworks", ()),
         {name: scalar.span for name, scalar in texts.items()},
     )
 
@@ -287,7 +306,7 @@ def _check_python_package(scalar: Scalar, sink: Diagnostics) -> bool:
 
 
 def _report_abi(scalar: Scalar, sink: Diagnostics) -> None:
-    help = did_you_mean(scalar.value, ABIS, "write `native` or `stable`")
+    help = did_you_mean(scalar.value, ABIS, "write `native`, `stable` or `dlpack`")
     sink.error(codes.UNKNOWN_ABI, f"there is no interface `{scalar.value}`", scalar.span, help=help)
 
 
@@ -297,6 +316,17 @@ def _check_shim_devices(items: Row[Scalar], sink: Diagnostics) -> None:
         if item.value not in devices:
             help = did_you_mean(item.value, devices, f"there are: {', '.join(devices)}")
             sink.error(codes.C_SHIM_DEVICE, f"AOTInductor has no C shims for `{item.value}`", item.span, help=help)
+
+
+def _check_frameworks(items: Row[Scalar], at: Span, root: Mapping, sink: Diagnostics) -> None:
+    for item in items:
+        if item.value not in FRAMEWORKS:
+            help = did_you_mean(item.value, FRAMEWORKS, f"there are: {', '.join(FRAMEWORKS)}")
+            sink.error(codes.UNKNOWN_FRAMEWORK, f"there is no framework `{item.value}`", item.span, help=help)
+    abi = root.get("abi")
+    if not isinstance(abi, Scalar) or abi.value != "dlpack":
+        message = "`frameworks` are those that call kernels over borrowed tensors"
+        sink.error(codes.UNKNOWN_FRAMEWORK, message, at, help="write `abi: dlpack`, or remove `frameworks`")
 
 
 def _check_headers(items: Row[Scalar], sink: Diagnostics) -> None:

@@ -21,7 +21,7 @@ from opwright.dialects.values import Releases
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
 from opwright.libraries.dialect.fields import ROWS_BY_NAME
-from opwright.libraries.dialect.head import HEAD_NAMES, Head, read_head
+from opwright.libraries.dialect.head import FRAMEWORKS, HEAD_NAMES, Head, read_head
 from opwright.libraries.dialect.implementations import read_implementations
 from opwright.libraries.dialect.namespaces import (
     NamespaceEntries,
@@ -154,7 +154,7 @@ def _load_namespace(
     put_behind_checks(functions)
     functions += [*contract_overloads(functions), *public_operators(functions)]
     linked = link_entries(functions, report, tag_by_kind=False)
-    is_stable = facts.abi == "stable"
+    is_stable = facts.abi in ("stable", "dlpack")
     check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)
     if library.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)
@@ -172,6 +172,7 @@ def _load_namespace(
         c_shims=facts.c_shims,
         oldest_release=facts.oldest_release,
         has_own_signatures=facts.has_own_signatures,
+        frameworks=(facts.frameworks or tuple(FRAMEWORKS)) if facts.abi == "dlpack" else (),
     )
 
 

@@ -45,6 +45,7 @@ class NamespaceFacts(NamedTuple):
     c_shims: tuple[str, ...]
     kernel_namespace: str | None
     has_own_signatures: bool
+    frameworks: tuple[str, ...]
 
     @property
     def library(self) -> Library:
@@ -119,6 +120,7 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         tuple(dict.fromkeys([device for head in namespace_heads for device in head.c_shims])),
         kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
         signatures == "declared",
+        tuple(dict.fromkeys([framework for head in heads for framework in head.frameworks])),
     )
 
 

@@ -44,9 +44,10 @@ class OperatorTest(NamedTuple):
 
 
 class LibraryTests(NamedTuple):
-    """Tests of a library, and the Python package that loads its operators."""
+    """Tests of a library, its Python package, and the module that loads its operators."""
 
     package: str
+    module: str
     namespace: str
     operators: tuple[OperatorTest, ...]
     devices: tuple[str, ...]
@@ -57,7 +58,11 @@ def library_tests(job: Job) -> Sequence[LibraryTests]:
     """Tests of each library of the run with samples."""
     tests = [
         LibraryTests(
-            library.python_package, library.library.namespace, tuple(_operator_tests(library)), _devices(library)
+            library.python_package,
+            f"{library.python_package}.torch" if library.takes_views else library.python_package,
+            library.library.namespace,
+            tuple(_operator_tests(library)),
+            _devices(library),
         )
         for library in job.libraries
     ]
@@ -222,6 +227,7 @@ def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
     library = operators_expression(tests.package, tests.namespace)
     return {
         "package": tests.package,
+        "module": tests.module,
         "namespace": tests.namespace,
         "library": library,
         "engine": ENGINE.strip(),

@@ -127,10 +127,14 @@ def stable_written_checks(function: NativeFunction) -> list[str]:
     check = "check_inplace" if function.kind is SchemaKind.inplace else "resize_out"
     statements = []
     for name, output in written_outputs(function):
-        printer = _PRINTER.about(output_subject(output, operator_name(function)))
-        wanted = f"{printer.sizes(output.size)}, {printer.text(output.dtype)}, {printer.text(output.device)}"
-        statements.append(f"::opwright::{check}({check_variable(name)}, {wanted});")
+        statements.append(f"::opwright::{check}({check_variable(name)}, {output_facts(function, output)});")
     return statements
+
+
+def output_facts(function: NativeFunction, output: DeclaredOutput) -> str:
+    """Sizes, dtype and device of a declared output, separated by commas, with the types of `Sizes`."""
+    printer = _PRINTER.about(output_subject(output, operator_name(function)))
+    return f"{printer.sizes(output.size)}, {printer.text(output.dtype)}, {printer.text(output.device)}"
 
 
 def operator_name(function: NativeFunction) -> str:
@@ -153,7 +157,7 @@ def check_function(function: NativeFunction, *, written: Sequence[str] = ()) -> 
     """Definition of the function that checks the arguments of calls; `written` are statements at its end."""
     requirements = function.requirements
     assert requirements is not None
-    names = _checked_arguments(function, are_written=bool(written))
+    names = checked_arguments(function, are_written=bool(written))
     types = "".join([f", class Type{index}" for index in range(len(names))])
     parameters = ", ".join([f"const Type{index}& {check_variable(name)}" for index, name in enumerate(names)])
     lines = [f"  {_statement(operator_name(function), requirement)}" for requirement in requirements.checks]
@@ -178,7 +182,7 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
             return f"::opwright::facts({name})"
         return f"::opwright::known({name})" if "SymInt" in kind and not is_symbolic else name
 
-    return _call(function, f"::opwright::{'Symbolic' if is_symbolic else 'Concrete'}", value)
+    return checks_call(function, f"::opwright::{'Symbolic' if is_symbolic else 'Concrete'}", value)
 
 
 def stable_check_call(function: NativeFunction, *, is_composite: bool = False) -> str:
@@ -186,7 +190,7 @@ def stable_check_call(function: NativeFunction, *, is_composite: bool = False) -
     are_written = bool(stable_written_checks(function))
     if not are_written and not has_checks(function):
         return ""
-    return _call(
+    return checks_call(
         function,
         "::opwright::Traced" if is_composite else "::opwright::Concrete",
         lambda name, kind: f"::opwright::facts({name})" if kind == "Tensor" else name,
@@ -194,18 +198,20 @@ def stable_check_call(function: NativeFunction, *, is_composite: bool = False) -
     )
 
 
-def _call(function: NativeFunction, sizes: str, value: Callable[[str, str], str], *, are_written: bool = False) -> str:
+def checks_call(
+    function: NativeFunction, sizes: str, value: Callable[[str, str], str], *, are_written: bool = False
+) -> str:
     """Call of the function that checks; `value` gives what is passed for an argument of a type."""
     types = {argument.name: argument.type for argument in function.arguments.all}
     passed = [
         value(name, "Tensor" if types[name].is_tensor_like else types[name].text)
-        for name in _checked_arguments(function, are_written=are_written)
+        for name in checked_arguments(function, are_written=are_written)
     ]
     api = function.library.api
     return f"::{api}::opwright_checks::{function.name.unambiguous}<{sizes}>({', '.join(passed)});"
 
 
-def _checked_arguments(function: NativeFunction, *, are_written: bool) -> list[str]:
+def checked_arguments(function: NativeFunction, *, are_written: bool) -> list[str]:
     """Arguments that conditions and messages read, or checks of what is written, in the order of the schema."""
     requirements = function.requirements
     assert requirements is not None

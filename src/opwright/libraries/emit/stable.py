@@ -134,7 +134,8 @@ class StableLibrary(NamedTuple):
         return [(function, written_kernel) for function, kernel in self.kernels() for written_kernel in kernel.written]
 
 
-def _libraries(job: Job) -> Sequence[StableLibrary]:
+def stable_libraries(job: Job) -> Sequence[StableLibrary]:
+    """The libraries of a run whose code for PyTorch uses the stable interface."""
     return [
         StableLibrary(
             library.library,
@@ -146,6 +147,12 @@ def _libraries(job: Job) -> Sequence[StableLibrary]:
         for library in job.libraries
         if library.is_stable
     ]
+
+
+def _with_own_kernels(job: Job) -> Sequence[StableLibrary]:
+    """Those whose kernels get tensors of PyTorch."""
+    views = {library.library for library in job.libraries if library.takes_views}
+    return [unit for unit in stable_libraries(job) if unit.library not in views]
 
 
 def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
@@ -181,7 +188,7 @@ def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def _schemas(unit: StableLibrary) -> str:
+def schema_registrations(unit: StableLibrary) -> str:
     """Registration of the schemas, with their tags if the oldest release can have any.
 
     Python defines overloads that call other ones, with kernels in Python.
@@ -368,7 +375,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
         "kernels_header": f"{unit.path}/kernels.h",
         "includes": list(map(include_line, headers)),
         "checks": _checks(unit),
-        "schemas": [*[cpp_text(text) for text in (chosen, checked) if text], _schemas(unit)],
+        "schemas": [*[cpp_text(text) for text in (chosen, checked) if text], schema_registrations(unit)],
         "registrations": [*map(cpp_text, _registrations(unit)), *module_text(unit.library.namespace)],
     }
 
@@ -408,7 +415,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template="library/stable_ops.h",
             folder="include",
             # A namespace that the build gives is for kernels that Python calls.
-            units=lambda job: [unit for unit in _libraries(job) if unit.library.namespace != BUILD_NAMESPACE],
+            units=lambda job: [unit for unit in stable_libraries(job) if unit.library.namespace != BUILD_NAMESPACE],
             fragment=_operators_header,
             layout=FilePerUnit(lambda unit: f"{unit.path}/ops.h"),
         ),
@@ -417,7 +424,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="library",
             template="library/stable_kernels.h",
             folder="include",
-            units=_libraries,
+            units=_with_own_kernels,
             fragment=_kernels_header,
             layout=FilePerUnit(lambda unit: f"{unit.path}/kernels.h"),
         ),
@@ -426,7 +433,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family="library",
             template="library/stable_register.cpp",
             folder="source",
-            units=_libraries,
+            units=_with_own_kernels,
             fragment=_source,
             layout=FilePerUnit(lambda unit: f"{unit.path}/register_0.cpp"),
         ),

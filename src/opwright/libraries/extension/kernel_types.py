@@ -17,6 +17,7 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.frameworks import view_convention
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
@@ -106,7 +107,11 @@ def _wanted_kernels(library: OperatorLibrary) -> Iterator[_Wanted]:
         ):
             if not (kernel.structured or kernel.condition):
                 declared_signature = (
-                    stable.signature(function) if library.is_stable else kernel_signature(function, kernel)
+                    view_convention.signature(function)
+                    if library.takes_views
+                    else stable.signature(function)
+                    if library.is_stable
+                    else kernel_signature(function, kernel)
                 )
                 yield _Wanted(function, kernel, declared_signature)
 

@@ -36,7 +36,7 @@ def torch_series() -> str:
 def _stable_heads(libraries: Sequence[SourceFile]) -> list[Head]:
     """Heads of library files if all have the stable interface, else none."""
     heads = [read_head(load_yaml(file), Diagnostics())[0] for file in libraries]
-    return heads if all(head.abi == "stable" for head in heads) else []
+    return heads if all(head.abi in ("stable", "dlpack") for head in heads) else []
 
 
 def stable_target(libraries: Sequence[SourceFile]) -> str | None:

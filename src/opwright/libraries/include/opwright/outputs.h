@@ -496,7 +496,7 @@ struct Shapes {
     if constexpr (is_symbolic) {
       return tensor.dim() == 0 || is_one(tensor.sym_stride(-1)) || is_one(tensor.sym_size(-1));
     } else {
-      return tensor.dim() == 0 || tensor.stride(-1) == 1 || tensor.size(-1) == 1;
+      return tensor.dim() == 0 || tensor.stride(-1) == 1 || tensor.size(-1) == 1 || tensor.numel() == 0;
     }
   }
 

@@ -1,0 +1,59 @@
+"""The Python module with which TVM FFI calls kernels over borrowed tensors: typed functions with defaults."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opwright.convention.dispatcher import returned_arguments
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.libraries.frameworks.jax_module import ANNOTATIONS, docstring, parameters, result_class
+from opwright.libraries.frameworks.tvm_ffi_code import tvm_ffi_units
+from opwright.libraries.frameworks.view_convention import ViewLibrary, ViewOperator
+from opwright.syntax.python import string_literal, variable_name
+
+_ANNOTATIONS: Final = {**ANNOTATIONS, "tensor": "Any", "tensors": "Sequence[Any]"}
+
+
+def _function(unit: ViewLibrary, operator: ViewOperator) -> str:
+    function = operator.function
+    names = [(name or "") for name in returned_arguments(function.schema)]
+    named = [(result.name or name, 0) for result, name in zip(function.schema.returns, names, strict=True)]
+    make, annotation, text = result_class(operator, "Any", named)
+    passed = ", ".join([variable_name(argument.name) for argument in function.arguments.all])
+    call = f"_operator_{operator.place}({passed})"
+    if text:
+        call = f"{make}(*{call})"
+    elif len(named) > 1:
+        call = f"tuple({call})"
+    lookup = f"_operator_{operator.place} = _functions.get_function({string_literal(operator.name)})\n"
+    body = f"    return {call}" if named else f"    {call}"
+    definition = (
+        f"def {operator.name}({parameters(function, _ANNOTATIONS)}) -> {annotation}:\n{docstring(operator)}\n{body}\n"
+    )
+    return "\n\n".join([*([text] if text else []), lookup, definition])
+
+
+def _module(unit: ViewLibrary, context: FragmentContext) -> Slots:
+    functions = [_function(unit, operator) for operator in unit.operators]
+    exported = sorted([operator.name for operator in unit.operators])
+    return {
+        "namespace": unit.namespace,
+        "package": unit.library.python_package,
+        "exported": "\n".join([f'    "{name}",' for name in exported]),
+        "functions": "\n\n".join(functions),
+    }
+
+
+def emitters(job: Job) -> list[AnyEmitter]:
+    """Emitter of the module."""
+    return [
+        Emitter(
+            name="view_library_tvm_ffi_modules",
+            family="library",
+            template="frameworks/tvm_ffi.py.in",
+            folder="python",
+            units=tvm_ffi_units,
+            fragment=_module,
+            layout=FilePerUnit(lambda unit: f"{unit.package}/tvm_ffi.py"),
+        )
+    ]

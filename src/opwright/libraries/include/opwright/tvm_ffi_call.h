@@ -1,0 +1,330 @@
+// Calls of kernels over borrowed tensors through TVM FFI, with nothing but its C header.
+#pragma once
+
+#include <opwright/view_call.h>
+
+#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace opwright {
+
+// A call of another function of TVM FFI failed, which has said why.
+struct RaisedByTvmFfi {};
+
+inline void check_tvm_ffi(int status) {
+  if (status != 0) {
+    throw RaisedByTvmFfi();
+  }
+}
+
+// An argument that is of another kind than the operator takes.
+struct WrongKind : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A reference to an object, which is given up unless it is taken.
+class TvmFfiObject {
+ public:
+  TvmFfiObject() = default;
+  TvmFfiObject(const TvmFfiObject&) = delete;
+  TvmFfiObject& operator=(const TvmFfiObject&) = delete;
+
+  ~TvmFfiObject() {
+    if (handle != nullptr) {
+      TVMFFIObjectDecRef(handle);
+    }
+  }
+
+  TVMFFIObjectHandle take() {
+    TVMFFIObjectHandle taken = handle;
+    handle = nullptr;
+    return taken;
+  }
+
+  TVMFFIObjectHandle handle = nullptr;
+};
+
+// One call. `returned` are the results in the order of the schema: the number of a new one, or the complement of the
+// place of the argument that is one.
+class TvmFfiCall {
+ public:
+  TvmFfiCall(const Operator& op, const TVMFFIAny* arguments, std::int32_t count)
+      : op_(op), arguments_(arguments), count_(count) {}
+
+  void run(const std::int32_t* returned, std::int32_t returned_count, TVMFFIAny* result) {
+    if (count_ > op_.argument_count) {
+      throw WrongKind(
+          std::string(op_.name) + " takes " + std::to_string(op_.argument_count) + " arguments, and got " +
+          std::to_string(count_));
+    }
+    auto* const values = static_cast<Value*>(arena_.bytes(sizeof(Value) * static_cast<std::size_t>(op_.argument_count)));
+    for (std::int32_t place = 0; place < op_.argument_count; ++place) {
+      const Argument& argument = op_.arguments[place];
+      if (place < count_) {
+        values[place] = read(argument, arguments_[place]);
+      } else if (argument.has_default) {
+        values[place] = argument.default_value;
+      } else {
+        throw WrongKind(std::string(op_.name) + ": `" + argument.name + "` is missing");
+      }
+    }
+    auto* const results =
+        static_cast<Result*>(arena_.bytes(sizeof(Result) * static_cast<std::size_t>(op_.result_count)));
+    op_.infer(values, results);
+    set_layouts(op_, values, arena_);
+    TensorView* const views = arena_.views(static_cast<std::size_t>(op_.result_count));
+    TvmFfiObject made[kMostResults];
+    if (op_.result_count > kMostResults) {
+      throw std::runtime_error(std::string(op_.name) + " has more results than TVM FFI gives here");
+    }
+    for (std::int32_t place = 0; place < op_.result_count; ++place) {
+      ForeignTensor tensor = result_tensor(results[place], arena_);
+      made[place].handle = allocated(tensor);
+      tensor.data = TVMFFITensorGetDLTensorPtr(made[place].handle)->data;
+      tensor.byte_offset = TVMFFITensorGetDLTensorPtr(made[place].handle)->byte_offset;
+      views[place] = TensorView(tensor, stream(tensor));
+    }
+    run_kernel(op_, values, views, is_on_cpu_ ? KernelDevice::cpu : KernelDevice::cuda);
+    give(returned, returned_count, made, result);
+  }
+
+ private:
+  static constexpr std::int32_t kMostResults = 32;
+
+  [[noreturn]] void refuse(const Argument& argument, const char* wanted) const {
+    throw WrongKind(std::string(op_.name) + ": `" + argument.name + "` has to be " + wanted);
+  }
+
+  Value read(const Argument& argument, const TVMFFIAny& any) {
+    if (any.type_index == kTVMFFINone && argument.is_optional) {
+      return Value();
+    }
+    switch (argument.kind) {
+      case Kind::tensor: {
+        TensorView* const view = arena_.views(1);
+        *view = tensor(argument, any);
+        return value_of(view, 1);
+      }
+      case Kind::integer:
+        if (any.type_index != kTVMFFIInt) {
+          refuse(argument, "an integer");
+        }
+        return value_of(any.v_int64);
+      case Kind::real:
+        return value_of(real(argument, any));
+      case Kind::boolean:
+        if (any.type_index != kTVMFFIBool) {
+          refuse(argument, "True or False");
+        }
+        return value_of(static_cast<std::int64_t>(any.v_int64 != 0));
+      case Kind::text:
+        return text(argument, any);
+      default:
+        return list(argument, any);
+    }
+  }
+
+  double real(const Argument& argument, const TVMFFIAny& any) const {
+    if (any.type_index != kTVMFFIFloat && any.type_index != kTVMFFIInt) {
+      refuse(argument, "a number");
+    }
+    return any.type_index == kTVMFFIFloat ? any.v_float64 : static_cast<double>(any.v_int64);
+  }
+
+  Value text(const Argument& argument, const TVMFFIAny& any) const {
+    if (any.type_index == kTVMFFIRawStr) {
+      return value_of(any.v_c_str, std::strlen(any.v_c_str));
+    }
+    if (any.type_index == kTVMFFISmallStr) {
+      return value_of(any.v_bytes, any.small_str_len);
+    }
+    if (any.type_index != kTVMFFIStr) {
+      refuse(argument, "a text");
+    }
+    const TVMFFIByteArray* const bytes = TVMFFIBytesGetByteArrayPtr(any.v_obj);
+    return value_of(bytes->data, bytes->size);
+  }
+
+  Value list(const Argument& argument, const TVMFFIAny& any) {
+    if (any.type_index == kTVMFFIShape && argument.kind == Kind::integers) {
+      const TVMFFIShapeCell* const shape = TVMFFIShapeGetCellPtr(any.v_obj);
+      return value_of(shape->data, shape->size);
+    }
+    if (any.type_index != kTVMFFIArray && any.type_index != kTVMFFIList) {
+      refuse(argument, argument.kind == Kind::tensors ? "a list of tensors" : "a list");
+    }
+    const auto* const cell = reinterpret_cast<const TVMFFISeqCell*>(
+        reinterpret_cast<const char*>(any.v_obj) + sizeof(TVMFFIObject));
+    const auto* const items = static_cast<const TVMFFIAny*>(cell->data);
+    const auto count = static_cast<std::size_t>(cell->size);
+    if (argument.kind == Kind::tensors) {
+      TensorView* const views = arena_.views(count);
+      for (std::size_t item = 0; item < count; ++item) {
+        views[item] = tensor(argument, items[item]);
+      }
+      return value_of(views, count);
+    }
+    void* const numbers = arena_.bytes(count * sizeof(std::int64_t));
+    for (std::size_t item = 0; item < count; ++item) {
+      if (argument.kind == Kind::reals) {
+        static_cast<double*>(numbers)[item] = real(argument, items[item]);
+      } else if (items[item].type_index != (argument.kind == Kind::integers ? kTVMFFIInt : kTVMFFIBool)) {
+        refuse(argument, argument.kind == Kind::integers ? "a list of integers" : "a list of True and False");
+      } else if (argument.kind == Kind::integers) {
+        static_cast<std::int64_t*>(numbers)[item] = items[item].v_int64;
+      } else {
+        static_cast<bool*>(numbers)[item] = items[item].v_int64 != 0;
+      }
+    }
+    return value_of(numbers, count);
+  }
+
+  TensorView tensor(const Argument& argument, const TVMFFIAny& any) {
+    const DLTensor* from = nullptr;
+    if (any.type_index == kTVMFFITensor) {
+      from = TVMFFITensorGetDLTensorPtr(any.v_obj);
+    } else if (any.type_index == kTVMFFIDLTensorPtr) {
+      from = static_cast<const DLTensor*>(any.v_ptr);
+    } else {
+      refuse(argument, argument.kind == Kind::tensors ? "a list of tensors" : "a tensor");
+    }
+    ForeignTensor tensor;
+    static_assert(sizeof(tensor) == sizeof(*from), "dlpack.h has another tensor");
+    std::memcpy(static_cast<void*>(&tensor), from, sizeof(tensor));
+    // NumPy gives arrays without elements strides that are none.
+    if (tensor.strides == nullptr || TensorView(tensor, nullptr).numel() == 0) {
+      set_dense_strides(tensor, arena_);
+    }
+    if (tensor.device_type == 3) {
+      tensor.device_type = 1; // Memory of the host that is pinned for CUDA.
+    } else if (tensor.device_type != 1 && tensor.device_type != 2 && tensor.device_type != 10) {
+      throw std::runtime_error(std::string(op_.name) + " takes tensors on the CPU and on CUDA alone");
+    }
+    if (!has_device_) {
+      has_device_ = true;
+      is_on_cpu_ = tensor.device_type == 1;
+    }
+    return TensorView(tensor, stream(tensor));
+  }
+
+  static void* stream(const ForeignTensor& tensor) {
+    return tensor.device_type == 1 ? nullptr : TVMFFIEnvGetStream(tensor.device_type, tensor.device_index);
+  }
+
+  // A new tensor: the framework of the caller makes it, if it has said how.
+  TVMFFIObjectHandle allocated(const ForeignTensor& like) const {
+    TVMFFIObjectHandle made = nullptr;
+    if (TVMFFIEnvGetDLPackManagedTensorAllocator() != nullptr) {
+      DLTensor prototype;
+      std::memcpy(static_cast<void*>(&prototype), &like, sizeof(prototype));
+      prototype.data = nullptr;
+      prototype.strides = nullptr;
+      check_tvm_ffi(TVMFFIEnvTensorAlloc(&prototype, &made));
+      return made;
+    }
+    if (like.device_type != 1) {
+      throw std::runtime_error(
+          std::string(op_.name) + " needs memory on the device, and no framework has said how to get it: pass tensors of "
+          "one that does, such as PyTorch");
+    }
+    // The sizes, the strides and the elements stand behind the header.
+    const TensorView view(like, nullptr);
+    const auto rank = static_cast<std::size_t>(like.rank);
+    const std::size_t head = (sizeof(DLManagedTensorVersioned) + 2 * rank * sizeof(std::int64_t) + 63) / 64 * 64;
+    const std::size_t bytes = static_cast<std::size_t>(view.numel() * view.element_size());
+    void* const memory = std::aligned_alloc(64, (head + bytes + 63) / 64 * 64);
+    if (memory == nullptr) {
+      throw std::runtime_error(std::string(op_.name) + ": there is no memory for a result of " + std::to_string(bytes) + " bytes");
+    }
+    auto* const managed = new (memory) DLManagedTensorVersioned();
+    auto* const numbers = reinterpret_cast<std::int64_t*>(managed + 1);
+    managed->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    managed->deleter = [](DLManagedTensorVersioned* self) { std::free(self); };
+    std::memcpy(static_cast<void*>(&managed->dl_tensor), &like, sizeof(like));
+    managed->dl_tensor.data = static_cast<char*>(memory) + head;
+    std::memcpy(numbers, like.sizes, rank * sizeof(std::int64_t));
+    std::memcpy(numbers + rank, like.strides, rank * sizeof(std::int64_t));
+    managed->dl_tensor.shape = numbers;
+    managed->dl_tensor.strides = numbers + rank;
+    if (TVMFFITensorFromDLPackVersioned(managed, 0, 0, &made) != 0) {
+      std::free(memory);
+      throw RaisedByTvmFfi();
+    }
+    return made;
+  }
+
+  void give(const std::int32_t* returned, std::int32_t count, TvmFfiObject* made, TVMFFIAny* result) const {
+    const auto any = [&](std::int32_t place) {
+      TVMFFIAny value{};
+      if (place < 0) {
+        return arguments_[~place];
+      }
+      value.type_index = kTVMFFITensor;
+      value.v_obj = static_cast<TVMFFIObject*>(made[place].handle);
+      return value;
+    };
+    TVMFFIAny none{};
+    none.type_index = kTVMFFINone;
+    *result = none;
+    if (count == 1) {
+      const TVMFFIAny value = any(*returned);
+      if (*returned >= 0) {
+        made[*returned].take();
+      } else if (value.type_index >= kTVMFFIStaticObjectBegin) {
+        check_tvm_ffi(TVMFFIObjectIncRef(value.v_obj));
+      }
+      *result = value;
+    } else if (count > 1) {
+      TVMFFIAny values[kMostResults];
+      for (std::int32_t place = 0; place < count; ++place) {
+        values[place] = any(returned[place]);
+      }
+      TvmFfiObject make;
+      const TVMFFIByteArray name{"ffi.Array", 9};
+      check_tvm_ffi(TVMFFIFunctionGetGlobal(&name, &make.handle));
+      check_tvm_ffi(TVMFFIFunctionCall(make.handle, values, count, result));
+    }
+  }
+
+  const Operator& op_;
+  const TVMFFIAny* arguments_;
+  std::int32_t count_;
+  bool has_device_ = false;
+  bool is_on_cpu_ = true;
+  Arena arena_;
+};
+
+inline int tvm_ffi_call(
+    const Operator& op, const std::int32_t* returned, std::int32_t returned_count, const TVMFFIAny* arguments,
+    std::int32_t count, TVMFFIAny* result) {
+  try {
+    TvmFfiCall(op, arguments, count).run(returned, returned_count, result);
+    return 0;
+  } catch (const RaisedByTvmFfi&) {
+    return -1;
+  } catch (const WrongKind& error) {
+    TVMFFIErrorSetRaisedFromCStr("TypeError", error.what());
+  } catch (const std::exception& error) {
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError", error.what());
+  } catch (...) {
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError", "a kernel raised something that is no std::exception");
+  }
+  return -1;
+}
+
+} // namespace opwright
+
+// The function that TVM FFI finds by the name of the operator at a place of the table; what follows are its results.
+#define OPWRIGHT_TVM_FFI_FUNCTION(table, name, place, count, ...)                                              \
+  extern "C" OPWRIGHT_EXPORT int __tvm_ffi_##name(                                                             \
+      void*, const TVMFFIAny* arguments, std::int32_t argument_count, TVMFFIAny* result) {                     \
+    static const std::int32_t returned[] = {__VA_ARGS__};                                                      \
+    return ::opwright::tvm_ffi_call(table()[place], returned, count, arguments, argument_count, result);       \
+  }

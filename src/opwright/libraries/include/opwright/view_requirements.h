@@ -1,0 +1,354 @@
+// Requirements of operators whose kernels get borrowed tensors: the same checks for each framework, with the same texts.
+#pragma once
+
+#include <opwright/arithmetic.h>
+#include <opwright/memory.h>
+#include <opwright/refusal.h>
+#include <opwright/view_call.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace opwright {
+
+struct DeviceFacts {
+  std::int32_t type;
+  std::int32_t index;
+
+  // The CPU has no index.
+  DeviceFacts(std::int32_t type, std::int32_t index) : type(type), index(type == 1 ? 0 : index) {}
+
+  bool operator==(const DeviceFacts& other) const {
+    return type == other.type && index == other.index;
+  }
+};
+
+struct DtypeFacts {
+  std::int32_t code;
+
+  explicit DtypeFacts(std::int32_t code) : code(code) {}
+  DtypeFacts(Dtype dtype) : code(static_cast<std::int32_t>(dtype)) {}
+
+  bool operator==(const DtypeFacts& other) const {
+    return code == other.code;
+  }
+
+  bool operator!=(const DtypeFacts& other) const {
+    return code != other.code;
+  }
+};
+
+// What checks of a call ask of a tensor.
+class TensorFacts {
+ public:
+  TensorFacts(const TensorView& tensor) : tensor_(&tensor) {}
+
+  std::int64_t dim() const {
+    return tensor_->dim();
+  }
+
+  const std::int64_t* begin() const {
+    return tensor_->sizes().begin();
+  }
+
+  const std::int64_t* end() const {
+    return tensor_->sizes().end();
+  }
+
+  DtypeFacts scalar_type() const {
+    return tensor_->dtype();
+  }
+
+  DeviceFacts device() const {
+    return {tensor_->device().type, tensor_->device().index};
+  }
+
+  bool is_contiguous() const {
+    return tensor_->is_contiguous();
+  }
+
+  const void* address() const {
+    return tensor_->address();
+  }
+
+  const std::int64_t* strides() const {
+    return tensor_->strides().begin();
+  }
+
+ private:
+  const TensorView* tensor_;
+};
+
+inline DtypeFacts default_dtype() {
+  return Dtype::Float;
+}
+
+// The dtype to which two others promote, as PyTorch has it.
+inline DtypeFacts promoted_dtype(const DtypeFacts& left, const DtypeFacts& right) {
+  if (left == right) {
+    return left;
+  }
+  const auto is_complex = [](std::int32_t code) { return code >= 8 && code <= 10; };
+  const auto is_wide_unsigned = [](std::int32_t code) { return code >= 27 && code <= 29; };
+  const std::int32_t low = left.code < right.code ? left.code : right.code;
+  const std::int32_t high = left.code < right.code ? right.code : left.code;
+  if (low == 11 || high == 11) {
+    return DtypeFacts(low == 11 ? high : low);
+  }
+  if (is_wide_unsigned(low) || is_wide_unsigned(high)) {
+    // PyTorch promotes these with no other integers of several sizes.
+    const std::int32_t other = is_wide_unsigned(high) ? low : high;
+    if (other <= 4 || is_wide_unsigned(low)) {
+      refuse({"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+              dtype_name(left.code), " and ", dtype_name(right.code)});
+    }
+    return DtypeFacts(other);
+  }
+  if (is_complex(low) || is_complex(high)) {
+    const auto rank = [&](std::int32_t code) {
+      return code == 10 || code == 7 ? 2 : code == 9 || code == 6 || code == 15 ? 1 : 0;
+    };
+    const std::int32_t most = rank(low) > rank(high) ? rank(low) : rank(high);
+    return DtypeFacts(most == 2 ? 10 : most == 1 ? 9 : 8);
+  }
+  const bool low_is_real = low >= 5 && low <= 7, high_is_real = (high >= 5 && high <= 7) || high == 15;
+  if (high >= 23 || low >= 23) {
+    if (high >= 23 && low < 5) {
+      return DtypeFacts(high);
+    }
+    refuse({"Promotion for Float8 Types is not supported, attempted to promote ", dtype_name(left.code), " and ",
+            dtype_name(right.code)});
+  }
+  if (low_is_real && high_is_real) {
+    // A half and a bfloat16 meet in float32.
+    return DtypeFacts(high == 15 ? (low == 5 ? 6 : low) : high);
+  }
+  if (high_is_real) {
+    return DtypeFacts(high);
+  }
+  // Integers: uint8 and int8 meet in int16.
+  return DtypeFacts(low == 0 && high == 1 ? 2 : high);
+}
+
+} // namespace opwright
+
+#include <opwright/known_sizes.h>
+
+namespace opwright {
+
+// Computes with sizes.
+struct Concrete : KnownSizes {
+  // While JAX traces there are no values.
+  static constexpr bool reads_values = false;
+  using Dtype = opwright::Dtype;
+
+  static DtypeFacts default_dtype() {
+    return opwright::default_dtype();
+  }
+
+  static DeviceFacts cpu() {
+    return {1, 0};
+  }
+};
+
+inline bool is_on_cpu(const TensorFacts& tensor) {
+  return tensor.device().type == 1;
+}
+
+inline std::string shown(const DeviceFacts& device) {
+  const char* const name = device.type == 1 ? "cpu" : device.type == 2 || device.type == 10 ? "cuda" : "another device";
+  return device.type == 1 ? name : std::string(name) + ":" + std::to_string(device.index);
+}
+
+// The arguments of a call, as checks and kernels name them.
+inline const TensorView& tensor_in(const Value& value) {
+  return *static_cast<const TensorView*>(value.items);
+}
+
+inline std::optional<TensorView> optional_tensor_in(const Value& value) {
+  return value.count < 0 ? std::nullopt : std::optional<TensorView>(tensor_in(value));
+}
+
+inline TensorFacts facts_in(const Value& value) {
+  return tensor_in(value);
+}
+
+inline std::optional<TensorFacts> optional_facts_in(const Value& value) {
+  return value.count < 0 ? std::nullopt : std::optional<TensorFacts>(tensor_in(value));
+}
+
+inline std::vector<TensorFacts> list_facts_in(const Value& value) {
+  const auto* const tensors = static_cast<const TensorView*>(value.items);
+  return value.count < 0 ? std::vector<TensorFacts>() : std::vector<TensorFacts>(tensors, tensors + value.count);
+}
+
+template <class Item>
+Span<Item> list_in(const Value& value) {
+  return {static_cast<const Item*>(value.items), static_cast<std::size_t>(value.count < 0 ? 0 : value.count)};
+}
+
+template <class Item>
+std::optional<Span<Item>> optional_list_in(const Value& value) {
+  return value.count < 0 ? std::nullopt : std::optional<Span<Item>>(list_in<Item>(value));
+}
+
+inline std::string_view text_in(const Value& value) {
+  return {static_cast<const char*>(value.items), static_cast<std::size_t>(value.count < 0 ? 0 : value.count)};
+}
+
+template <class Item>
+std::optional<Item> optional_in(const Value& value, Item item) {
+  return value.count < 0 ? std::nullopt : std::optional<Item>(item);
+}
+
+inline std::string shown(const Span<std::int64_t>& list) {
+  return shown_list(list, [](const auto& item) { return shown(item); });
+}
+
+// Says what a result is. The device is that of the call for expressions that name another one's tensor.
+inline void set_result(
+    Result& result, const std::vector<std::int64_t>& sizes, const DtypeFacts& dtype, const DeviceFacts& device,
+    const char* where) {
+  if (sizes.size() > static_cast<std::size_t>(kMostDimensions)) {
+    fail(where, {"a tensor has at most 64 dimensions"});
+  }
+  result.dtype = dtype.code;
+  result.device_type = device.type;
+  result.device_index = device.index;
+  result.rank = static_cast<std::int32_t>(sizes.size());
+  std::size_t place = 0;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) {
+      fail(where, {"dimension ", std::to_string(place), " would have size ", std::to_string(size)});
+    }
+    result.sizes[place++] = size;
+  }
+}
+
+// Whether tensors of a call are where its first tensor is. Raises if one is not.
+inline void check_devices(const Operator& op, const Value* values) {
+  const TensorView* first = nullptr;
+  const char* name = "";
+  for (std::int32_t place = 0; place < op.argument_count; ++place) {
+    const Argument& argument = op.arguments[place];
+    for (std::int64_t item = 0; argument.holds_tensors() && item < values[place].count; ++item) {
+      const TensorView& tensor = static_cast<const TensorView*>(values[place].items)[item];
+      if (first == nullptr) {
+        first = &tensor;
+        name = argument.name;
+      } else if (!(TensorFacts(tensor).device() == TensorFacts(*first).device())) {
+        refuse(
+            {op.name, ": `", argument.name, "` is on ", shown(TensorFacts(tensor).device()), ", and has to be on ",
+             shown(TensorFacts(*first).device()), " (the device of `", name, "`)"});
+      }
+    }
+  }
+}
+
+// A copy of a tensor on the CPU in a layout, in the memory of the arena.
+inline TensorView copied(const TensorView& tensor, Layout layout, Arena& arena) {
+  ForeignTensor copy = tensor.foreign();
+  set_dense_strides(copy, arena);
+  const std::int64_t dims = tensor.dim(), item = tensor.element_size(), count = tensor.numel();
+  if (layout == Layout::channels_last && (dims == 4 || dims == 5)) {
+    std::int64_t stride = 1;
+    for (std::int64_t step = 0; step < dims; ++step) {
+      const std::int64_t dim = step == 0 ? 1 : step == dims - 1 ? 0 : dims - step;
+      copy.strides[dim] = stride;
+      stride *= copy.sizes[dim];
+    }
+  }
+  copy.data = arena.bytes(static_cast<std::size_t>(count * item));
+  copy.byte_offset = 0;
+  std::int64_t* const index = arena.numbers(static_cast<std::size_t>(dims));
+  std::memset(index, 0, sizeof(*index) * static_cast<std::size_t>(dims));
+  const char* from = static_cast<const char*>(tensor.address());
+  char* to = static_cast<char*>(copy.data);
+  for (std::int64_t done = 0; done < count; ++done) {
+    std::memcpy(to, from, static_cast<std::size_t>(item));
+    for (std::int64_t dim = dims; dim-- > 0;) {
+      from += tensor.stride(dim) * item;
+      to += copy.strides[dim] * item;
+      if (++index[dim] < copy.sizes[dim]) {
+        break;
+      }
+      from -= copy.sizes[dim] * tensor.stride(dim) * item;
+      to -= copy.sizes[dim] * copy.strides[dim] * item;
+      index[dim] = 0;
+    }
+  }
+  return TensorView(copy, tensor.stream());
+}
+
+// A copy of a tensor in the layout of an argument. Copies on other devices are up to the framework.
+inline TensorView copied_argument(
+    const Operator& op, const Argument& argument, const TensorView& tensor, Arena& arena) {
+  if (!tensor.device().is_cpu()) {
+    const char* const words[] = {
+        "", "contiguous", "contiguous at an address that is a multiple of 16",
+        "contiguous in the memory format channels_last", "contiguous in its last dimension"};
+    throw std::runtime_error(
+        std::string(op.name) + ": `" + argument.name + "` is not " + words[static_cast<int>(argument.layout)] +
+        ", and has to be");
+  }
+  return copied(tensor, argument.layout, arena);
+}
+
+// Raises if two elements of a written tensor share memory, or one with an element of another tensor. The argument at the
+// place `also_written` may be exactly what is written, as in a call of an in-place overload.
+inline void check_overlap(const Operator& op, const Value* values, std::int32_t also_written = -1) {
+  struct Operand {
+    std::int32_t place;
+    const TensorView* tensor;
+    std::vector<std::int64_t> strides;
+    memory::Elements elements;
+  };
+  std::vector<Operand> operands;
+  for (std::int32_t place = 0; place < op.argument_count; ++place) {
+    for (std::int64_t item = 0; op.arguments[place].holds_tensors() && item < values[place].count; ++item) {
+      const TensorView& tensor = static_cast<const TensorView*>(values[place].items)[item];
+      if (tensor.numel() == 0 || tensor.address() == nullptr) {
+        continue;
+      }
+      Operand operand{place, &tensor, {tensor.strides().begin(), tensor.strides().end()}, {}};
+      auto start = reinterpret_cast<std::intptr_t>(tensor.address());
+      for (std::size_t dim = 0; dim < operand.strides.size(); ++dim) {
+        if (operand.strides[dim] < 0) {
+          // The elements are the same in the other direction.
+          start += (tensor.sizes()[dim] - 1) * operand.strides[dim] * tensor.element_size();
+          operand.strides[dim] = -operand.strides[dim];
+        }
+      }
+      operand.elements = {start, tensor.element_size(), tensor.sizes().begin(), nullptr, operand.strides.size()};
+      operands.push_back(std::move(operand));
+    }
+  }
+  for (Operand& operand : operands) {
+    operand.elements.strides = operand.strides.data();
+  }
+  for (const Operand& written : operands) {
+    const Argument& argument = op.arguments[written.place];
+    if (!argument.is_written) {
+      continue;
+    }
+    const std::string opening = std::string(op.name) + " writes to `" + argument.name + "`, ";
+    if (memory::overlaps_itself(written.elements)) {
+      refuse({opening, "elements of which share memory. Pass a tensor whose elements are apart, such as a clone()."});
+    }
+    for (const Operand& other : operands) {
+      if (&other == &written || (&other < &written && op.arguments[other.place].is_written)) {
+        continue;
+      }
+      if (other.place == also_written && memory::is_same(written.elements, other.elements)) {
+        continue;
+      }
+      if (memory::overlap(written.elements, other.elements)) {
+        refuse({opening, "which shares memory with `", op.arguments[other.place].name, "`. Pass a clone() of one of them."});
+      }
+    }
+  }
+}
+
+} // namespace opwright

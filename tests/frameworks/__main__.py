@@ -1,0 +1,169 @@
+"""Builds one project for PyTorch, JAX and TVM FFI, and tests it in an environment with each of them alone.
+
+`python -m tests.frameworks [PART ...]`: `objects` looks at the symbols of what is built, `programs` runs the tests in
+the three environments, and `calls` compares what the frameworks say of calls that are changed at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.frameworks.environments import BUILD, FRAMEWORKS, PROGRAMS, build_wheel, run
+from tests.frameworks.mutations import OPERATORS, calls_of
+
+#: What the names of symbols of each framework have in them.
+SYMBOLS: Final = {
+    "torch": r"\b(?:aoti_)?torch|\bat::|\bc10::|_ZN2at|_ZN3c10|_ZN5torch",
+    "jax": r"XLA_FFI|xla::|_ZN3xla",
+    "tvm_ffi": r"TVMFFI|tvm::",
+}
+#: How the errors of the project's kernels begin.
+KERNEL_ERROR: Final = "acme_views: "
+_OBJECTS: Final = {"libacme_views_kernels": (), "_jax": ("jax",), "_tvm_ffi": ("tvm_ffi",), "_C": ("torch",)}
+
+
+def objects(wheel: Path) -> list[str]:
+    """Symbols of frameworks in objects that are for others."""
+    faults = []
+    for name, own in _OBJECTS.items():
+        path = wheel / "acme_views" / f"{name}.so"
+        nm = subprocess.run(["nm", "-D", "-C", str(path)], capture_output=True, text=True, check=True).stdout
+        needed = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+        for framework, pattern in SYMBOLS.items():
+            # The names of the library's own functions say for whom they are.
+            found = [line for line in nm.splitlines() if re.search(pattern, line) and "acme_views" not in line]
+            libraries = re.findall(r"NEEDED.*\[(lib(?:torch|c10|tvm_ffi|xla|jax)[^\]]*)\]", needed)
+            if framework not in own and (found or (not own and libraries)):
+                faults.append(f"{name}.so has {len(found)} symbols of {framework}: {found[:3]} {libraries}")
+        print(f"  {name}.so: {path.stat().st_size} bytes, {len(nm.splitlines())} dynamic symbols")
+    return faults
+
+
+def programs(wheel: Path) -> list[str]:
+    """What fails in the environments with one framework each."""
+    faults = []
+    for framework, program in zip(FRAMEWORKS, ("in_torch", "in_jax", "in_numpy"), strict=True):
+        result = run(
+            framework,
+            [
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "--noconftest",
+                "-c",
+                os.devnull,
+                str(PROGRAMS / f"{program}.py"),
+            ],
+            wheel,
+        )
+        print(f"  {framework}: {(result.stdout.strip().splitlines() or ['nothing'])[-1]}")
+        if result.returncode:
+            faults.append(result.stdout[-6000:] + result.stderr[-3000:])
+    return faults
+
+
+def generated(wheel: Path) -> list[str]:
+    """What fails of the generated tests, which are for PyTorch."""
+    [tests] = (BUILD / "wheel-project").rglob("test_acme_views.py")
+    result = run(
+        "torch", ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "-c", os.devnull, str(tests)], wheel
+    )
+    print(f"  generated tests: {(result.stdout.strip().splitlines() or ['nothing'])[-1]}")
+    return [result.stdout[-6000:]] if result.returncode else []
+
+
+def outcomes(wheel: Path, calls: Path, **variables: str) -> dict[str, list[list[str]]]:
+    """What each framework says of calls. Raises RuntimeError if one crashes."""
+    said = {}
+    for framework in FRAMEWORKS:
+        out, start = calls.with_name(f"{calls.stem}-{framework}.json"), time.monotonic()
+        result = run(framework, [str(PROGRAMS / "calls.py"), framework, str(calls), str(out)], wheel, **variables)
+        if result.returncode or "AddressSanitizer" in result.stderr:
+            raise RuntimeError(f"{framework}: {result.stdout[-2000:]}{result.stderr[-4000:]}")
+        said[framework] = json.loads(out.read_text(encoding="utf-8"))
+        print(f"    {framework}: {time.monotonic() - start:.0f} s")
+    return said
+
+
+def _agreement(answers: list[list[str]]) -> str:
+    """What frameworks agree on about a call.
+
+    Values of another type than the schema has are refused by each in words of its own, of which the texts are not
+    compared. XLA leaves out calls whose results have no elements, and so never hears what their kernels would say.
+    """
+    kinds = {kind for kind, _ in answers}
+    torch, jax, tvm_ffi = answers
+    if kinds == {"ok"}:
+        return "taken alike" if len({text for _, text in answers}) == 1 else "different"
+    if "ok" in kinds:
+        is_kernel = torch == tvm_ffi and torch[1].startswith(KERNEL_ERROR)
+        return "left out by XLA" if is_kernel and jax[0] == "ok" else "different"
+    texts = {text for kind, text in answers if kind == "refused"}
+    if len(texts) > 1:
+        return "different"
+    return "refused with one text" if kinds == {"refused"} else "refused in own words"
+
+
+def differences(wheel: Path, count: int, seed: int, label: str = "calls", **variables: str) -> list[str]:
+    """Calls of which frameworks say different things."""
+    faults, path = [], BUILD / f"{label}.json"
+    calls = [call for name in OPERATORS for call in calls_of(name, count, Random(f"{seed} {name}"))]
+    path.write_text(json.dumps(calls), encoding="utf-8")
+    said = outcomes(wheel, path, **variables)
+    kinds = {name: Counter[str]() for name in OPERATORS}
+    for (name, arguments), *answers in zip(calls, *said.values(), strict=True):
+        kind = _agreement(answers)
+        kinds[name][kind] += 1
+        if kind == "different" and kinds[name][kind] <= 5:
+            texts = [
+                f"  {framework}: {answer[0]} {answer[1][:200]}" for framework, answer in zip(said, answers, strict=True)
+            ]
+            faults.append("\n".join([f"{name} {arguments}", *texts]))
+    for name, counts in kinds.items():
+        print(f"  {name}: {count} calls, {dict(counts.most_common())}")
+    return faults
+
+
+def main() -> int:
+    """Run the parts, and print what is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = ("objects", "programs", "calls")
+    parser.add_argument("parts", nargs="*", choices=[*names, []], help="the parts (default: all)")
+    parser.add_argument("--calls", type=int, default=5000, help="changed calls of each operator")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--built", action="store_true", help="take the wheel of the last run")
+    arguments = parser.parse_args()
+    parts = arguments.parts or names
+    BUILD.mkdir(parents=True, exist_ok=True)
+    wheel = BUILD / "wheel"
+    if not arguments.built or not wheel.exists():
+        wheel = build_wheel()
+    faults: list[str] = []
+    for part in parts:
+        print(f"{part}:")
+        if part == "objects":
+            faults += objects(wheel)
+        elif part == "programs":
+            faults += programs(wheel) + generated(wheel)
+        elif part == "calls":
+            faults += differences(wheel, arguments.calls, arguments.seed)
+    for fault in faults:
+        print(fault)
+    print(f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""The operators in an environment that has PyTorch alone."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import acme_views.torch as ops
+import numpy as np
+import pytest
+import torch
+import values
+from torch.autograd import gradcheck
+from torch.library import opcheck
+
+
+def test_other_frameworks_are_missing() -> None:
+    """Each module says in a sentence what it needs."""
+    assert importlib.util.find_spec("jax") is None
+    for name, needed in (("jax", "install `jax`"), ("tvm_ffi", "install `apache-tvm-ffi`")):
+        with pytest.raises(ImportError, match=needed):
+            importlib.import_module(f"acme_views.{name}")
+
+
+def test_values() -> None:
+    """Results are those of NumPy, also for layouts that need a copy."""
+    x, weight = torch.randn(4, 3, 8), torch.randn(8)
+    for tensor in (x, x.transpose(0, 1), x[::2]):
+        expected = values.rms_norm(tensor.numpy(), weight.numpy())
+        np.testing.assert_allclose(ops.rms_norm(tensor, weight).numpy(), expected, rtol=1e-5, atol=1e-6)
+    rows, segments = torch.randn(5, 3), torch.tensor([0, 1, 0, 3, 3])
+    for weights in (None, torch.rand(5)):
+        result = ops.segment_sum(rows, segments, weights, count=4)
+        given = None if weights is None else weights.numpy()
+        np.testing.assert_allclose(result.numpy(), values.segment_sum(rows.numpy(), segments, given, 4), rtol=1e-5)
+    top = ops.top_k(torch.tensor([[1.0, 3.0, 2.0]]), 2)
+    assert top.values.tolist() == [[3, 2]]
+    assert top.indices.tolist() == [[1, 2]]
+    assert top.indices.dtype == torch.int32
+    summed = ops.weighted_sum([x, 2 * x], [1.0, 3.0])
+    torch.testing.assert_close(summed, 7 * x)
+
+
+def test_written_argument() -> None:
+    """An argument that is written changes in place; memory that is shared is refused."""
+    x, cos, sin = torch.randn(2, 5, 8), torch.randn(5, 4), torch.randn(5, 4)
+    expected = values.rotary(x.numpy(), cos.numpy(), sin.numpy())
+    assert ops.rotary_(x, cos, sin) is None
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-5, atol=1e-6)
+    wide = torch.randn(2, 5, 16)[..., :8]
+    expected = values.rotary(wide.numpy(), cos.numpy(), sin.numpy())
+    ops.rotary_(wide, cos, sin)
+    np.testing.assert_allclose(wide.numpy(), expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(RuntimeError, match="writes to `x`, elements of which share memory"):
+        ops.rotary_(torch.randn(5, 8).expand(2, 5, 8), cos, sin)
+    flat = torch.randn(40)
+    with pytest.raises(RuntimeError, match="which shares memory with `cos`"):
+        ops.rotary_(flat.view(1, 5, 8), flat[:20].view(5, 4), sin)
+
+
+def test_described() -> None:
+    """Kernels get every kind of argument, and defaults."""
+    x = torch.arange(24, dtype=torch.float64).view(1, 2, 3, 4)
+    assert ops.described(x, 7).tolist() == [123, 7, 0, 2117, 33, -1, 0, -1]
+    called = ops.described(x, -7, True, "", [1, 2], more=[1.5, 2.5], flags=[True, False], times=9)
+    assert called.tolist() == [123, -7, 1, -1, 21, 4.5, 210, 9]
+
+
+def test_opcheck_and_gradcheck() -> None:
+    """PyTorch's own checks of schemas, fakes, compiled programs and gradients."""
+    x, weight = torch.randn(4, 8, requires_grad=True), torch.randn(8, requires_grad=True)
+    rows, segments = torch.randn(5, 3), torch.tensor([0, 1, 0, 3, 3])
+    library = torch.ops.acme_views
+    opcheck(library.rms_norm.default, (x, weight))
+    opcheck(library.rotary_.default, (torch.randn(2, 5, 8), torch.randn(5, 4), torch.randn(5, 4)))
+    opcheck(library.top_k.default, (torch.randn(3, 6), 2))
+    opcheck(library.segment_sum.default, (rows, segments, torch.rand(5)), {"count": 4})
+    opcheck(library.weighted_sum.default, ([rows, rows], [1.0, 2.0]))
+    wide = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    scale = torch.randn(5, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(ops.rms_norm, (wide, scale))
+    weights = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda a, w: ops.segment_sum(a, torch.tensor([0, 1, 0]), w, count=2), (wide, weights))
+    assert gradcheck(ops.scaled, (wide,))
+
+
+def test_programs() -> None:
+    """Compiled and exported programs, and vmap."""
+    x, weight = torch.randn(4, 8), torch.randn(8)
+
+    def program(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return ops.rms_norm(x, weight) * 2
+
+    expected = program(x, weight)
+    compiled = torch.compile(program, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, weight), expected)
+
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+            return program(x, weight)
+
+    exported = torch.export.export(Module(), (x, weight)).module()
+    torch.testing.assert_close(exported(x, weight), expected)
+    batched = torch.func.vmap(ops.rms_norm, (0, None))(x, weight)
+    torch.testing.assert_close(batched, ops.rms_norm(x, weight))
