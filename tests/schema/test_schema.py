@@ -21,6 +21,7 @@ from opwright.schema.function import Arguments, make_argument, make_return
 from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
 from opwright.schema.parser import read_schema, read_written_schema
 from opwright.schema.signature import signature_key
+from opwright.schema.type_parser import LENIENT
 from opwright.schema.types import BASE_TYPES, Type, annotation, base, class_type, list_of, optional
 from opwright.source.diagnostic import Fault
 
@@ -150,6 +151,7 @@ def test_what_names_say() -> None:
         ("f(Tensor self) Tensor", " ", "expected ` -> `"),
         ("f(Tensor(a|b!) self) -> Tensor", "a|b!", "exactly one alias set"),
         ("f(int(a!) n) -> int", "int(a!)", "cannot have an alias annotation"),
+        ("f(Tensor(a!)?[] x) -> ()", "Tensor(a!)?[]", "cannot have an alias annotation"),
         ("f(Tensor self, *) -> Tensor", "*)", "no argument follows `*`"),
         ("f(Tensor self, *, int a, *, int b) -> Tensor", "*, int b", "second `*`"),
         ("f(Tensor a, Tensor a) -> Tensor", "Tensor a)", "second argument named `a`"),
@@ -216,6 +218,44 @@ def test_parts_print_as_they_are_written() -> None:
     assert [str(result) for result in schema.returns] == ["Tensor(a!) o", "Tensor(b!)"]
     assert str(schema.returns[0].annotation) == "a!"
     assert [str(argument.type) for argument in schema.arguments.all[:2]] == ["Tensor", "int[2]"]
+
+
+#: What stands in the parentheses of an annotated `Tensor`, and annotated types.
+ANNOTATIONS = (
+    *("a", "a!", "*", "*!", "a|b", "a|*", "*|a", "a|b!", "a -> *", "a! -> *", "* -> a", "a -> b", "a -> b|c"),
+    *("a -> b|*", "a -> *|b", "a -> *|*", "a -> b|c|*", "a|b -> c", "a|b -> *", "a|b -> c|d"),
+)
+ANNOTATED = tuple(
+    f"{base}({alias}){suffix}"
+    for base, suffix in (
+        ("Tensor", "?"),
+        ("Tensor", "[]"),
+        ("Tensor", "?[]"),
+        ("Tensor", "[2]"),
+        ("int", ""),
+        ("int", "[]"),
+    )
+    for alias in ("a", "a!")
+)
+
+
+def test_annotations_are_those_of_the_reference() -> None:
+    """Where Opwright reads schemas as PyTorch's generator does, it takes the same annotations and no other."""
+    from torchgen.model import FunctionSchema as Reference
+
+    def takes(parse: Callable[[str], object], text: str) -> bool:
+        try:
+            parse(text)
+        except (AssertionError, RuntimeError, ValueError, SchemaFault):
+            return False
+        return True
+
+    texts = [f"f({text} x) -> ()" for text in (*(f"Tensor({alias})" for alias in ANNOTATIONS), *ANNOTATED)]
+    taken = [text for text in texts if takes(lambda text: read_schema(text, 0, LENIENT), text)]
+    assert taken == [text for text in texts if takes(Reference.parse, text)]
+    assert len(taken) == 13
+    with pytest.raises(SchemaFault, match=r"`\*` stands alone after ` -> `"):
+        read_schema("f(Tensor(a -> b|*) x) -> ()", 0, LENIENT)
 
 
 def test_arguments_and_annotations_are_interned() -> None:
