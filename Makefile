@@ -140,12 +140,12 @@ demo: $(TOOL)
 # The checks that find most mistakes, in a few minutes. They start many processes, which read compiled modules even where
 # Python is told to write none.
 test: $(REFERENCE)
-	$(VENV)/bin/python -m compileall -q src
+	$(VENV)/bin/python -m compileall -q src tests
 	$(PYTEST) $(PARALLEL) -m "not network and not slow and not thorough"
 
 # What these tests take of the processor, in cold runs of the reference on the same machine, and the tests that take most.
 test-times: $(REFERENCE)
-	$(VENV)/bin/python -m compileall -q src
+	$(VENV)/bin/python -m compileall -q src tests
 	$(VENV)/bin/python -m tests.times -- -q $(PARALLEL) -m "not network and not slow and not thorough"
 
 # The tests under every Python from 3.10 on that is found, and under Debian's newest, where root can make a folder of it.
@@ -159,7 +159,7 @@ test-pythons: $(REFERENCE)
 # The checks that take longer and find less; with PART=1/2 the first half of them.
 PART ?= 1/1
 test-thorough: $(REFERENCE)
-	$(VENV)/bin/python -m compileall -q src
+	$(VENV)/bin/python -m compileall -q src tests
 	$(PYTEST) $(PARALLEL) --part $(PART) -m "thorough and not network and not slow"
 
 # What compares releases, whose inputs come from the package index.

@@ -19,6 +19,10 @@ from hypothesis import settings
 
 from tests.alone import can_copy, run_alone
 
+# What pytest makes of the assertions of all tests takes a worker eight seconds, so the next run reads it, also where
+# Python is told to keep no compiled modules.
+sys.dont_write_bytecode = False
+
 # A busy machine makes single examples slow; what is slow for good shows in the benchmarks.
 settings.register_profile("opwright", deadline=None)
 settings.load_profile("opwright")
