@@ -48,7 +48,10 @@ class Candidate(NamedTuple):
         elif self.kind == "module":
             find = f"module = importlib.import_module({self.path!r})"
         else:
-            find = f"[torch.ops.load_library(path) for path in {list(self.libraries)!r}]"
+            paths = list(self.libraries)
+            find = f"import ctypes; [torch.ops.load_library(path) for path in {paths!r}]"
+            # What is built from a source registers its operators when it is asked to.
+            find += f"; [getattr(ctypes.CDLL(path), 'opwright_register', int)(1) for path in {paths!r}]"
         if form == "operator":
             named = (self.function or operator).replace("::", ".")
             return f"{find}; candidate = torch.ops.{named}"

@@ -70,7 +70,10 @@ class Drawer:
         """Whether the entry says enough: the sizes of all tensors, and what integers mean."""
         tensors = [argument for argument in self._entry.arguments if argument.type.is_tensor_like]
         are_sized = all(argument.name in self._dims for argument in tensors if argument.default is None)
-        if self._entry.function.library_fields.samples:
+        fields = self._entry.function.library_fields
+        if not fields.draws_samples:
+            return False
+        if fields.samples or fields.sample_generator:
             are_sized &= not any(self._is_index(argument.name) for argument in tensors)
         return bool(tensors) and are_sized
 

@@ -19,6 +19,8 @@ from opwright.source.records import NamedTuple
 #: The bytes that new memory has, as the allocator of the GNU C library is told: two that no number is like.
 _POISONS: Final = (0x2A, 0xD5)
 _VARIABLES_OF_PYTORCH: Final = ("TORCH", "PYTORCH", "TRITON", "KINETO")
+#: How many calls the function of an author makes.
+_GENERATED: Final = 16
 #: How often a candidate is called in one process, if there is time.
 _MANY: Final = 1100
 #: Seconds for many calls, and for all checks.
@@ -192,6 +194,10 @@ class Judgement:
             for dtype in dtypes:
                 message = {"do": "draw", "author": text, "seed": self._random.getrandbits(31), "dtype": dtype}
                 self._add(message, f"of the author, {dtype}")
+        generator = self._entry.function.library_fields.sample_generator
+        for _ in range(_GENERATED if generator else 0):
+            message = {"do": "draw", "generator": generator, "seed": self._random.getrandbits(31)}
+            self._add(message, "of the generator")
         if not self._cases:
             reason = self._left_out.pop("samples", "the entry says too little about its arguments")
             raise Unjudged(f"no call can be drawn ({reason}): add `dims`, or `samples`")
@@ -413,7 +419,7 @@ class Judgement:
     def _again(self, case: Case) -> Case | None:
         """A call with the sizes of another one and other numbers."""
         message = case.message
-        if "author" in message:
+        if "values" not in message:
             message = {**message, "seed": self._random.getrandbits(31)}
         else:
             message = {**message, "values": {name: self._other(spec) for name, spec in message["values"].items()}}

@@ -121,6 +121,12 @@ class Oracle:
         names = [argument["name"] for argument in self._arguments]
         defaults = {argument["name"]: argument.get("default") for argument in self._arguments}
         space = {"torch": torch, "math": math}
+        if "generator" in message:
+            call = self._engine["generated"](message["generator"], message["seed"])
+            module, _, function = message["generator"].partition(":")
+            made_by = f"importlib.import_module({module!r}).{function}({message['seed']})"
+            text = f"*{made_by}[0], **{made_by}[1]" if call.kwargs else f"*{made_by}"
+            return {**defaults, **dict(zip(names, call.args, strict=False)), **call.kwargs}, text
         if "author" in message:
             torch.manual_seed(message["seed"])
             cast = ""

@@ -224,6 +224,12 @@ class Worker:
         elif message["libraries"]:
             for library in message["libraries"]:
                 self._torch.ops.load_library(library)
+                # What `opwright.inline` builds registers its operators when it is asked to.
+                register = getattr(ctypes.CDLL(library), "opwright_register", None)
+                if register is not None:
+                    register.restype = ctypes.c_char_p
+                    if fault := register(1):
+                        raise ImportError(fault.decode("utf-8", "replace"))
             if message["package"]:
                 self._execute("candidate", message["package"], os.path.dirname(message["package"]))
         else:
