@@ -94,6 +94,7 @@ DATA = {
     "contracts",
     "cpp_namespace",
     "cpp_no_default_args",
+    "deprecated",
     "derivative_includes",
     "derivatives",
     "device",

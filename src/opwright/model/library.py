@@ -125,7 +125,8 @@ class LibraryFields(NamedTuple):
     that share memory with others, and one that `serves_inplace` a result that is its argument `self`. `requirements`
     are what the operator needs of its arguments, see `NativeFunction.requirements`. `alias_analysis` is what
     TorchScript assumes of it in place of what the schema says: `conservative`, `pure_function`, or empty. `reference`
-    is a function of PyTorch's operators that computes the same.
+    is a function of PyTorch's operators that computes the same. What is `deprecated` says since when, and what serves
+    instead; nothing for all others.
     """
 
     doc: str = ""
@@ -149,6 +150,7 @@ class LibraryFields(NamedTuple):
     requirements: Requirements | None = None
     alias_analysis: str = ""
     reference: Reference | None = None
+    deprecated: str = ""
 
     def made(self, **differing: Any) -> LibraryFields:  # noqa: ANN401
         """The fields of an operator that is made from the one with these, which has all but those of the entry alone.

@@ -119,6 +119,7 @@ PAIRS = {
     "policy of autocast": Pair(f"{CPU}|autocast: fp32", f"{CPU}|autocast: lower_precision_fp", "major", "major"),
     "batch rule": Pair(CPU, f"{CPU}|batch_rule: f_rule", "patch", "patch"),
     "documentation": Pair(CPU, f"{CPU}|doc: Scales.", "patch", "patch"),
+    "deprecated": Pair(CPU, f"{CPU}|deprecated: since 2, use g", "minor", "patch"),
     "samples": Pair(CPU, f'{CPU}|samples: ["torch.rand(3), torch.rand(3)"]', "patch", "patch"),
     "tag": Pair(CPU, f"{CPU}|tags: pointwise", "patch", "patch"),
     "shared memory": Pair(
@@ -226,6 +227,17 @@ def test_files_have_verdicts(name: str, tmp_path: Path) -> None:
     for sides, label in (((old, new), there), ((new, old), back)):
         level, texts = _level(*sides)
         assert level.name == label, texts
+
+
+def test_a_removal_is_announced_or_not(tmp_path: Path) -> None:
+    """A report says of an operator that is gone what its entry said before."""
+    new = _file(tmp_path, "new.yaml", [ONE])
+    for fields, text in (
+        ("|deprecated: since 2, use f", "the operator is gone, as announced: since 2, use f"),
+        ("", "the operator is gone, unannounced"),
+    ):
+        old = _file(tmp_path, "old.yaml", [ONE, (TWO[0], f"{TWO[1]}{fields}")])
+        assert _level(old, new) == (Level.major, text)
 
 
 def _repository(folder: Path, *files: tuple[str, str]) -> None:

@@ -54,6 +54,13 @@ def _read_doc(node: Node, builder: EntryBuilder) -> str | None:
     return None
 
 
+def _read_deprecated(node: Node, builder: EntryBuilder) -> str | None:
+    if isinstance(node, Scalar) and node.kind == "str" and (text := " ".join(node.value.split())):
+        return text
+    builder.wrong_type(node, _DEPRECATED, "a text, such as `since 1.4, use scale2`")
+    return None
+
+
 def _read_outputs(node: Node, builder: EntryBuilder) -> DeclaredOutputs | None:
     entry = builder.node.entry("outputs")
     if builder.schema is None or entry is None:
@@ -288,6 +295,8 @@ SAMPLE_FIELDS: Final = (
     ),
 )
 _SAMPLE_NAMES: Final = tuple([field.name for field in SAMPLE_FIELDS])
+#: The field of operators that callers are to give up.
+_DEPRECATED: Final = "deprecated"
 #: The field that says whether written arguments may share memory with others, and its only value.
 _OVERLAP: Final = "overlap"
 _ALLOWED: Final = "allowed"
@@ -318,6 +327,18 @@ ROWS: Final = (
         Field("doc", "text", TEXT, "What the operator does, for the docstring of its Python function."),
         _read_doc,
         "doc",
+    ),
+    EntryField(
+        Field(
+            _DEPRECATED,
+            "text",
+            TEXT,
+            "Since when callers are to use what else, such as `since 1.4, use scale2`: see "
+            "[deprecated operators](#deprecated-operators).",
+        ),
+        _read_deprecated,
+        _DEPRECATED,
+        "callers are told: {}",
     ),
     EntryField(
         Field(

@@ -14,7 +14,13 @@ from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults
 from opwright.tools.diff.levels import Level
-from opwright.tools.diff.libraries import is_internal, library_reasons, operator_reasons, python_gradient_reasons
+from opwright.tools.diff.libraries import (
+    is_internal,
+    library_reasons,
+    operator_reasons,
+    python_gradient_reasons,
+    removal_text,
+)
 from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange, Reason, merge_reasons
 from opwright.tools.diff.schema_rules import backward_faults, forward_faults
 from opwright.tools.dump.data import JsonValue, field_data
@@ -141,7 +147,9 @@ def compare(old: Side, new: Side) -> Comparison:
     for name, function in before.items():
         shims = _shims_of(function, old)
         if name not in after:
-            reasons = _removed_reasons(function, shims)
+            reasons = _removed_reasons(
+                function, shims, removal_text(function) if old.libraries else "the operator is gone"
+            )
             similar = tuple(_similar(function, [after[other] for other in added]))
             changes.append(OperatorChange(name, ChangeKind.removed, function, None, reasons, similar))
             continue
@@ -184,11 +192,11 @@ def _shims_of(function: NativeFunction, side: Side) -> OperatorShims | None:
     return side.shims.get(f"{function.namespace}::{function.name}")
 
 
-def _removed_reasons(function: NativeFunction, shims: OperatorShims | None) -> tuple[Reason, ...]:
+def _removed_reasons(function: NativeFunction, shims: OperatorShims | None, text: str) -> tuple[Reason, ...]:
     broken = _ALL if shims is None or not shims.versions else _ALL | {Audience.shim}
     if function.is_synthesized:
         broken -= {Audience.kernel}
-    return (Reason("the operator is gone", broken),)
+    return (Reason(text, broken),)
 
 
 def _reasons(

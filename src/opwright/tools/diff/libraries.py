@@ -26,6 +26,7 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
     """What differs between two forms of an operator in fields that libraries alone have, and in its kernels."""
     yield from _kernel_reasons(old, new)
     before, after = old.library_fields, new.library_fields
+    yield from _deprecation_reasons(before.deprecated, after.deprecated)
     if before.condition != after.condition:
         yield from _build_reasons(before.condition, after.condition)
     yield from _autocast_reasons(before, after)
@@ -43,6 +44,19 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
     elif loops[0] is None and loops[1] is not None:
         yield Reason("DTensor knows how it is computed in parts", level=Level.minor)
     yield from contract_reasons(old, new)
+
+
+def _deprecation_reasons(before: str, after: str) -> Iterator[Reason]:
+    if after and before != after:
+        yield Reason(f"it is deprecated: {after}", level=Level.minor)
+    elif before and not after:
+        yield Reason("it is no longer deprecated")
+
+
+def removal_text(function: NativeFunction) -> str:
+    """What a report says of an operator of a library that is gone."""
+    announced = function.library_fields.deprecated
+    return f"the operator is gone, as announced: {announced}" if announced else "the operator is gone, unannounced"
 
 
 def _kernel_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:

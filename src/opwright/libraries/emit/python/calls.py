@@ -19,6 +19,8 @@ from opwright.syntax.python import string_literal
 #: Names that are imported one by one; all other types are attributes of `torch`.
 _SOURCES: Final = {
     "Any": "typing",
+    "deprecated": "typing_extensions",
+    "warn": "warnings",
     "NamedTuple": "typing",
     "overload": "typing",
     "TYPE_CHECKING": "typing",

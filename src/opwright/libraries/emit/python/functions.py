@@ -31,6 +31,8 @@ def docstring(calls: Sequence[OperatorCall]) -> list[str]:
     overloads = [overload for call in calls for overload in call.overloads]
     texts = dict.fromkeys([text for overload in overloads if (text := dedent(overload.library_fields.doc).strip())])
     paragraphs = list(texts) or [_default_text(overloads[0])]
+    told = dict.fromkeys([overload.library_fields.deprecated for overload in overloads])
+    paragraphs += [f"Deprecated: {text}." for text in told if text]
     schemas = "\n".join([f"{overload.namespace}::{overload.schema}" for overload in overloads])
     sections = [
         f"{title}:\n{_indent(lines)}"
@@ -153,15 +155,38 @@ def function_text(function: OperatorFunction, names: FunctionNames) -> str:
     lines = _result_class(function, names) if function.result else []
     calls = function.calls
     if len(calls) == 1:
-        lines += [f"def {function.name}{_signature(calls[0], function, names)}:"]
+        lines += [*_decorators(calls[0], names), f"def {function.name}{_signature(calls[0], function, names)}:"]
         lines += [*docstring(calls), *_direct_body(calls[0], function, names)]
         return "\n".join(lines)
     for call in sorted(calls, key=lambda call: call.plain is None):
-        lines += [f"@{names.module.of('overload')}"]
+        lines += [f"@{names.module.of('overload')}", *_decorators(call, names)]
         lines += [f"def {function.name}{_signature(call, function, names)}: ...", "", ""]
     any_type = names.module.of("Any")
     lines += [f"def {function.name}(*args: {any_type}, **kwargs: {any_type}) -> {any_type}:"]
     return "\n".join([*lines, *docstring(calls), *_choosing_body(function, names)])
+
+
+def _decorators(call: OperatorCall, names: FunctionNames) -> list[str]:
+    """What tells type checkers that a way to call an operator is deprecated. Programs are told by `_warning`."""
+    text = call.overload.library_fields.deprecated
+    return [f"@{names.module.of('deprecated')}({string_literal(text)}, category=None)"] if text else []
+
+
+def _warning(function: OperatorFunction, names: FunctionNames) -> list[str]:
+    """Statements that warn once for each place that calls an operator of which all overloads are deprecated.
+
+    Traces leave them out, and TorchScript does not come to them.
+    """
+    texts = [call.overload.library_fields.deprecated for call in function.calls]
+    if not all(texts):
+        return []
+    namespace = function.calls[0].overload.namespace
+    warned = string_literal(f"`{namespace}::{function.operator}` is deprecated: {texts[0]}")
+    category = names.module.of("FutureWarning")
+    return [
+        f"    if not {names.module.torch}.compiler.is_compiling():",
+        f"        {names.module.of('warn')}({warned}, {category}, stacklevel=2)",
+    ]
 
 
 def _result_class(function: OperatorFunction, names: FunctionNames) -> list[str]:
@@ -215,15 +240,17 @@ def _out_parameters(call: OperatorCall, function: OperatorFunction, names: Funct
 
 def _direct_body(call: OperatorCall, function: OperatorFunction, names: FunctionNames) -> list[str]:
     """Statements of a function with one way to be called: it calls the overload itself."""
+    warning = _warning(function, names)
     if call.out is None or call.plain is None:
         scripted = []
         if is_scriptable(call.overload):
             packet = _attribute(names.namespace, function.operator, names)
             passed = ", ".join(_passed(call.overload))
             scripted = [f"    if {names.is_scripting}():", f"        return {packet}({passed})"]
-        return [*scripted, f"    return {_overload_call(call.overload, function, names)}"]
+        return [*scripted, *warning, f"    return {_overload_call(call.overload, function, names)}"]
     condition = "out is not None" if function.outs else f"{call.out.arguments.out[0].name} is not None"
     return [
+        *warning,
         f"    if {condition}:",
         f"        return {_overload_call(call.out, function, names)}",
         f"    return {_overload_call(call.plain, function, names)}",
@@ -284,7 +311,7 @@ _PASS_OUT: Final = """\
 
 def _choosing_body(function: OperatorFunction, names: FunctionNames) -> list[str]:
     """Statements of a function with several ways to be called: the dispatcher chooses by the arguments."""
-    lines = []
+    lines = _warning(function, names)
     if function.outs:
         stored = ", ".join([f'kwargs["{name}"]' for name in function.outs])
         lines.append(_PASS_OUT.format(names=stored, value="out"))
