@@ -148,7 +148,7 @@ class ValuesLoader:
             if name not in argument_names(condition):
                 raise Fault.at(codes.VALUES, f"`{text.text}` says nothing of `{name}`", text.span)
             written = normal_expression(text.text)
-            message = (f"`{written}` has to hold, and `{name}` is ", value, *shown)
+            message = (f"`{written}` has to hold", f", and `{name}` is ", value, *shown)
             self.checks.append(
                 Requirement(condition, message, (*given, *also), written=written, subject=f"`{written}`")
             )
