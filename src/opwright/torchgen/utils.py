@@ -214,7 +214,7 @@ class FileManager:
 
 
 def _copied(env: Mapping[str, Any], lists: Iterable[str]) -> dict[str, Any]:
-    """The same values, with lists of their own."""
+    """The values, with lists of their own."""
     return {**env, **{key: list(env.get(key, ())) for key in lists}}
 
 

@@ -37,7 +37,7 @@ def chosen_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[Native
 
 
 def _called_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, Kernel]]:
-    """The same, and functions with a kernel in Python that C++ checks before."""
+    """Functions whose kernel chooses among several, and those whose kernel in Python is checked in C++ before."""
     for function in functions:
         for kernel in function.kernels.values():
             if kernel.implementations and not kernel.python and not function.manual_kernel_registration:

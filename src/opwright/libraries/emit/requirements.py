@@ -94,7 +94,7 @@ def written_outputs(function: NativeFunction) -> list[tuple[str, DeclaredOutput]
 
 
 def outputs_of_written(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:
-    """The same for overloads that call others too."""
+    """The arguments that an overload writes to, also one that calls others, each with its declared output."""
     outputs = function.declared_outputs
     if function.library_fields.returned_from is not None or depends_on_values(outputs):
         return []
@@ -121,7 +121,7 @@ def written_checks(function: NativeFunction) -> list[str]:
 
 
 def stable_written_checks(function: NativeFunction) -> list[str]:
-    """The same with the stable interface, where they end the function that checks the arguments."""
+    """Checks of written arguments with the stable interface, which end the function that checks arguments."""
     if function.requirements is None or any(key.is_composite for key in function.kernels):
         return []
     check = "check_inplace" if function.kind is SchemaKind.inplace else "resize_out"
@@ -186,7 +186,7 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
 
 
 def stable_check_call(function: NativeFunction, *, is_composite: bool = False) -> str:
-    """The same with the stable interface; empty if nothing is checked."""
+    """Call of the function that checks arguments with the stable interface; empty if nothing is checked."""
     are_written = bool(stable_written_checks(function))
     if not are_written and not has_checks(function):
         return ""

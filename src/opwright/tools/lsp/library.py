@@ -193,7 +193,7 @@ def loaded_library(project: Project, file: SourceFile, inputs: Inputs) -> Job | 
 
 @lru_cache(maxsize=2)
 def _loaded_library(project: Project, file: SourceFile, inputs: Inputs, _derivatives: str) -> Job | None:
-    """The same, kept as long as the texts are these. Raises Fault and FaultsFound."""
+    """Loads the library of a file, and keeps it as long as the texts are these. Raises Fault and FaultsFound."""
     sink = Diagnostics()
     job = load_library(project, file, inputs, sink, {})
     return None if sink.has_errors else job

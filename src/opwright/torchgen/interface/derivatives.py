@@ -160,7 +160,7 @@ class DifferentiabilityInfo(Record):
         return bool(self.args_with_derivatives)
 
     def create_view_copy_from_view_derivative(self, g: NativeFunctionsViewGroup) -> DifferentiabilityInfo | None:
-        """The same for the copying form of a view; None if there is none."""
+        """The derivatives of the copying form of a view; None if there is no such form."""
         if g.view_copy is None:
             return None
         name, _, overload = self.name.partition(".")

@@ -88,7 +88,7 @@ def tags_of(file: SourceFile) -> set[str]:
 
 
 def tags_of_values(es: object, path: str) -> set[str]:
-    """The same of the values that a YAML loader gave."""
+    """Names of the tags in the values that a YAML loader gave."""
     if not isinstance(es, list):
         raise Invalid(f"{path}: the file is no list of tags")
     return tags_of(_as_file(es, path))
@@ -105,7 +105,7 @@ class EntryOptions(NamedTuple):
 def entry_options(
     tags: Iterable[str], ignored: Iterable[DispatchKey] | None, only_written: bool = False
 ) -> EntryOptions:
-    """The same from what callers give."""
+    """Options of entries from what callers give."""
     return EntryOptions(frozenset(tags), frozenset(map(model_key, ignored or ())), only_written)
 
 
@@ -158,7 +158,7 @@ def parsed_file(file: SourceFile, options: EntryOptions) -> ParsedYaml:
 
 
 def parsed_values(es: object, path: str, options: EntryOptions) -> ParsedYaml:
-    """The same of the values that a YAML loader gave, with the line of each entry as `__line__`."""
+    """Functions of the values that a YAML loader gave, with the line of each entry as `__line__`."""
     if not isinstance(es, list):
         raise Invalid(f"{path}: the file is no list of entries")
     file = _as_file(es, path)

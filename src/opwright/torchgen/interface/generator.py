@@ -99,7 +99,7 @@ def parse_native_yaml_struct(
     path: str = "<stdin>",
     skip_native_fns_gen: bool = False,
 ) -> ParsedYaml:
-    """The same of the values that a YAML loader gave, with the line of each entry as `__line__`."""
+    """Functions of the values that a YAML loader gave, with the line of each entry as `__line__`."""
     return parsed_values(es, path, entry_options(valid_tags, ignore_keys, skip_native_fns_gen))
 
 

@@ -433,7 +433,7 @@ class FunctionSchema(Record):
         return self.signature(strip_view_copy_name=True)
 
     def with_name(self, name: OperatorName) -> FunctionSchema:
-        """The same schema under another name."""
+        """The schema under another name."""
         return FunctionSchema(returns=self.returns, arguments=self.arguments, name=name)
 
     def has_symint(self) -> bool:

@@ -56,7 +56,7 @@ def _is_list(argument: Argument) -> bool:
 
 
 def batched_loops(function: NativeFunction) -> LoopDims | None:
-    """The same for operators without a rule of the author's, where `vmap` can get one for all tensors."""
+    """Dimensions of loops for an operator without a rule of the author's, where `vmap` can get one for all tensors."""
     arguments = function.schema.arguments
     if function.library_fields.batch_rule or function.is_view:
         return None
