@@ -21,6 +21,7 @@ from opwright.release.version import Version
 from opwright.torchgen.forwarding import module_file
 from tests.core.closure import SOURCE, Closure
 from tests.core.one_release import files_for, known_version
+from tests.core.pytorch_style import in_style
 
 _TOP: Final = SOURCE.parent
 _MANIFEST: Final = "MANIFEST.txt"
@@ -61,6 +62,8 @@ def contents(closure: Closure, release: Version | None = None) -> dict[str, byte
         path = name.replace(".", "/")
         files[f"{path}/__init__.py" if is_package else f"{path}.py"] = module_file(name, _MARK).encode()
     files["prove.py"] = Path(__file__).with_name("prove.py").read_bytes()
+    if release is not None:
+        files = in_style(files)
     lines = [f"{hashlib.sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files)]
     # `sha256sum --check MANIFEST.txt` reads it.
     return {path: files[path] for path in sorted(files)} | {_MANIFEST: "".join(lines).encode()}

@@ -46,4 +46,4 @@ __all__ = [
     "ScalarTypeToCppMapping", "SpecialArgName", "StructuredImplSignature", "TupleCType", "VectorCType",
     "VectorizedCType", "ViewInverseSignature", "kernel_signature",
 ]  # fmt: skip
-__all__ += NAMED_TYPES
+__all__ += list(NAMED_TYPES)
