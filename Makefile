@@ -90,7 +90,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make edits                # random edits, after which runs write what fresh runs write; COUNT=200 SEED=7
 #:   make renames              # renames in the editor, each of which changes the name alone; COUNT=300
 #:   make lsp-soak             # thousands of edits in the language server; COUNT=500
-#:   make readers              # what first readers type, in minutes: demonstration, tutorial, a project, commands of pages
+#:   make readers              # what first readers type, in minutes: demonstration, guide, a project, commands of pages
 #: Libraries of others, and other programs:
 #:   make field-replay         # imports libraries from the package index, or the Hub; needs the network
 #:   make field-moved          # moves one to the stable interface, and runs its own tests; needs the network

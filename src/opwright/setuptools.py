@@ -21,8 +21,16 @@ from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from typing import Any, Final
 
+import setuptools
 from setuptools import Extension
-from setuptools.command.bdist_wheel import bdist_wheel
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:
+    sys.exit(
+        f"opwright.setuptools: error: setuptools {setuptools.__version__} is too old, since it cannot build wheels: "
+        "pip install --upgrade 'setuptools>=77'"
+    )
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
@@ -396,6 +404,7 @@ class BuildOperators(build_ext):
         # Ninja and the linker understand `..` behind a link differently.
         command.build_temp = os.path.realpath(self.build_temp)
         _leave_out_python(command)
+        _keep_order_of_sources(command)
         # Ninja knows better what is up to date. Without it, nobody knows which headers a source includes.
         command.force = self.force or command.use_ninja or bool(operators)
         for extension in operators:
@@ -578,6 +587,20 @@ def _leave_out_python(command: build_ext) -> None:
             add_flag(extension, flag)
 
     vars(command)["_add_compile_flag"] = add
+
+
+def _keep_order_of_sources(command: build_ext) -> None:
+    """Compile sources in the order that they have, those of the author first: they are what most errors are in.
+
+    setuptools sorts them, and then asks this function which of them it makes from others.
+    """
+    make_sources = command.swig_sources
+
+    def sources_of(sources: list[str], extension: Extension) -> list[str]:
+        ordered = extension.sources if sorted(extension.sources) == sources else sources
+        return list(make_sources(list(ordered), extension))
+
+    vars(command)["swig_sources"] = sources_of
 
 
 @contextmanager

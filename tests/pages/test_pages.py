@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 @pytest.mark.thorough
 @pytest.mark.skipif(compiler_program() is None, reason="there is no C++ compiler")
 @pytest.mark.parametrize(
-    "name", ["tutorial", "cookbook", "from-torch-library", "from-torch-scatter", "backend-tutorial"]
+    "name", ["guide", "agents", "cookbook", "from-torch-library", "from-torch-scatter", "backend-tutorial"]
 )
 def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
     """Every file of a page is written, and every command runs and prints what the page shows."""
@@ -74,9 +74,9 @@ def test_backend_files_of_vendors_are_right(tmp_path: Path) -> None:
     assert Page(DOCS / "vendor-replay.md", tmp_path).run() > 0
 
 
-def test_the_tutorial_is_in_the_canonical_layout(tmp_path: Path) -> None:
+def test_the_guide_is_in_the_canonical_layout(tmp_path: Path) -> None:
     """Its library files are as `opwright format` writes them, but for the one with mistakes."""
-    blocks = [block for block in Page(DOCS / "tutorial.md", tmp_path).blocks() if block.title == "acme.yaml"]
+    blocks = [block for block in Page(DOCS / "guide.md", tmp_path).blocks() if block.title == "acme.yaml"]
     names = []
     for number, block in enumerate(blocks):
         folder = tmp_path / str(number)

@@ -1,6 +1,6 @@
 """What first readers type, and how long it takes: `python -m tests.readers` prints a table of minutes.
 
-A passer-by runs the demonstration, an author of operators follows the tutorial in an empty folder, builds a new project
+A passer-by runs the demonstration, an author of operators follows the guide in an empty folder, builds a new project
 and edits its kernel, an editor asks the language server, and a reader of the pages tries forty of their commands.
 """
 
@@ -49,9 +49,9 @@ def passer_by(folder: Path) -> Iterator[str]:
 
 
 def author(folder: Path) -> Iterator[str]:
-    """The tutorial in an empty folder, a new project with its tests, and an edit of its kernel to the next call."""
-    Page(ROOT / "docs" / "tutorial.md", folder).run()
-    yield "the tutorial"
+    """The guide in an empty folder, a new project with its tests, and an edit of its kernel to the next call."""
+    Page(ROOT / "docs" / "guide.md", folder).run()
+    yield "the guide"
     project = folder / "project"
     run(sys.executable, "-m", "opwright", "new", "library", "acme_ops", str(project), folder=folder)
     build = (sys.executable, "setup.py", "--quiet", "build_ext", "--inplace")

@@ -23,7 +23,7 @@ SITE = ROOT / "build" / "site"
 AXE = ROOT / ".cache" / "site" / "tests" / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PAGES = (
-    *("", "tutorial/", "library-files/", "diagnostics/", "diagnostics/E0310/", "commands/check/", "families/headers/"),
+    *("", "guide/", "library-files/", "diagnostics/", "diagnostics/E0310/", "commands/check/", "families/headers/"),
     *("releases/2.13/", "api/Catalog/", "operators/#add.Tensor", "playground/"),
 )
 UNREAD = re.compile(r"(?m)^\s*(?:[-*] |[1-9]\. |\|)|```|\]\(")
@@ -187,9 +187,9 @@ def test_an_example_of_a_diagnostic_opens_in_the_playground(page: Any) -> None:
 
 
 def test_code_fits_a_window(page: Any) -> None:
-    """At 1280 pixels, no block of the tutorial is cut off at the side."""
+    """At 1280 pixels, no block of the guide is cut off at the side."""
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto("tutorial/")
+    page.goto("guide/")
     wide = "blocks => blocks.filter(block => block.scrollWidth > block.clientWidth + 1).map(block => block.textContent)"
     assert page.eval_on_selector_all(".md-typeset pre > code", wide) == []
 
@@ -336,7 +336,7 @@ def test_the_address_holds_the_text(page: Any) -> None:
     answered(page, number)
     page.wait_for_function("location.hash.length > 10")
     address = page.url
-    page.goto("tutorial/")
+    page.goto("guide/")
     page.goto(address)
     answered(page)
     assert value(page, "#pg-text") == "namespace: äcme🙂\n"

@@ -65,7 +65,7 @@ def test_pages_have_names_that_every_system_keeps_apart(pages: dict[str, str]) -
 )
 def test_links(link: str, shown: str) -> None:
     """A link in a file of the repository leads to the page with that text, or to the file on the web."""
-    assert page_text(f"[a]({link})", "docs/tutorial.md", "tutorial.md") == f"[a]({shown})"
+    assert page_text(f"[a]({link})", "docs/guide.md", "guide.md") == f"[a]({shown})"
 
 
 def test_links_from_folders() -> None:
@@ -75,11 +75,11 @@ def test_links_from_folders() -> None:
 
 def test_examples_of_code_stay_as_they_are(pages: dict[str, str]) -> None:
     """Blocks of code have the lines that they have in the repository, wherever they are indented to."""
-    source = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    source = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     block = re.compile(r"(?ms)^ *```[^\n]*\n(.*?)^ *```$")
     lines = [line.strip() for found in block.findall(source) for line in found.splitlines()]
     assert lines
-    assert [line.strip() for found in block.findall(pages["tutorial.md"]) for line in found.splitlines()] == lines
+    assert [line.strip() for found in block.findall(pages["guide.md"]) for line in found.splitlines()] == lines
 
 
 def test_versions_are_listed_newest_first(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ import argparse
 import os
 
 from opwright.cli.arguments import not_empty
-from opwright.source.terminal import counted, say, tell
+from opwright.source.terminal import say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
         for difference in differences:
             tell(difference)
         compared = "operators, keys and called functions"
-        tell(f"{counted(equal, 'kernel')} registered alike, {counted(len(differences), 'difference')} in {compared}")
+        tell(f"{equal} kernels are registered alike, {len(differences)} differences in {compared}")
         return console.FAULTS if differences else console.SUCCESS
     _report(arguments.out, write_backend(imported, arguments.out, force=arguments.force))
     return console.SUCCESS

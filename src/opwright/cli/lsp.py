@@ -3,7 +3,7 @@
   opwright lsp                    an editor starts this and talks to it on standard input and output
   opwright lsp --torch 2.13.0     the PyTorch that files outside of PyTorch's tree belong to
 
-The server speaks the Language Server Protocol. It needs the package pygls: pip install 'opwright[lsp]'."""
+The server speaks the Language Server Protocol. It needs the package pygls: pip install pygls."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             check_texts(sys.stdin, report, arguments.torch, arguments.source_path, tuple(arguments.allow_path))
         return console.SUCCESS
     if find_spec("pygls") is None:
-        return console.report_missing("pygls", "lsp", "opwright[lsp]")
+        return console.report_missing("pygls", "lsp", "pygls")
     from opwright.tools.lsp.checker import Checker, InputOptions
 
     options = InputOptions(arguments.torch, arguments.source_path, tuple(arguments.allow_path))

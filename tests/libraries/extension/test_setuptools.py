@@ -23,7 +23,7 @@ from setuptools.errors import CompileError
 from opwright.libraries.extension.generated import GeneratedCode, update_code
 from opwright.libraries.extension.project import write_project
 from opwright.libraries.extension.toolchain import first_error, needs_cpp_library
-from opwright.setuptools import BuildOperators, OperatorExtension, _add_flags, _leave_out_python
+from opwright.setuptools import BuildOperators, OperatorExtension, _add_flags, _keep_order_of_sources, _leave_out_python
 from opwright.source.text import SourceFile
 from tests.libraries.extension.compiler import FakeCompiler
 
@@ -752,3 +752,13 @@ def test_python_is_left_out_of_shared_objects() -> None:
         command._add_compile_flag(extension, "-O1")
     assert operators.extra_compile_args == ["-O1"]
     assert module.extra_compile_args == ["-DTORCH_API_INCLUDE_EXTENSION_H", "-O1"]
+
+
+def test_sources_of_the_author_are_compiled_first() -> None:
+    """Sources are compiled in their order, in which generated ones come last; setuptools alone sorts them."""
+    command = BuildOperators(Distribution())
+    command.swig_cpp, command.swig_opts = False, []
+    extension = OperatorExtension("acme._C", ["acme.yaml"], ["csrc/kernels.cpp"])
+    extension.sources.append("build/register_0.cpp")
+    _keep_order_of_sources(command)
+    assert command.swig_sources(sorted(extension.sources), extension) == ["csrc/kernels.cpp", "build/register_0.cpp"]

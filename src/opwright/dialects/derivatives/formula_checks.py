@@ -231,6 +231,8 @@ class FormulaChecker:
         at = scalar.span_of(*_error_range(root, source))
         conditional = _CONDITIONAL.fullmatch(scalar.value)
         help = "write `{1} ? {0} : {2}`".format(*conditional.groups()) if conditional is not None else ""
+        if "@" in scalar.value:
+            help = "write `at::matmul(a, b)`: C++ has no operator `@`"
         self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at, help=help)
         return None
 
@@ -318,6 +320,8 @@ class FormulaChecker:
         if name in scope.names or name in _ALWAYS or name in _CONSTANTS:
             return None
         message = f"`{name}` is not an {scope.kinds} of `{scope.function}`"
+        if parent.type == "assignment_expression" and parent.child_by_field_name("left") == node:
+            return codes.UNKNOWN_NAME, message, f"delete `{name}=`: C++ takes arguments by their places"
         similar = did_you_mean(name, sorted(scope.names | _ALWAYS), _continued(name, scope))
         return codes.UNKNOWN_NAME, message, _instead(name, scope) or similar
 
