@@ -14,13 +14,13 @@ from tests.compile.compiler import compiler_program
 from tests.pages.page import Page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+#: Pages that authors follow from the first line to the last one.
+FOLLOWED = ("guide", "agents", "cookbook", "from-torch-library", "from-torch-scatter", "backend-tutorial")
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(compiler_program() is None, reason="there is no C++ compiler")
-@pytest.mark.parametrize(
-    "name", ["guide", "agents", "cookbook", "from-torch-library", "from-torch-scatter", "backend-tutorial"]
-)
+@pytest.mark.parametrize("name", FOLLOWED)
 def test_page_can_be_followed(name: str, tmp_path: Path) -> None:
     """Every file of a page is written, and every command runs and prints what the page shows."""
     assert Page(DOCS / f"{name}.md", tmp_path).run() > 0

@@ -38,8 +38,7 @@ def test_guide_comes_first() -> None:
 
 def test_guides_are_followed() -> None:
     """The pages that authors follow are among those whose every listing is written and every command run."""
-    [mark] = [mark for mark in test_pages.test_page_can_be_followed.pytestmark if mark.name == "parametrize"]
-    assert {"guide", "agents", "cookbook"} <= set(mark.args[1])
+    assert {"guide", "agents", "cookbook"} <= set(test_pages.FOLLOWED)
 
 
 def test_pages_for_programs_exist() -> None:
