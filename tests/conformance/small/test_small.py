@@ -73,7 +73,15 @@ def test_what_opwright_accepts_on_purpose(case: dict[str, str], accepted_verdict
     assert all(case["message"] in outcome.reference[name].said for name in refused)
 
 
-@pytest.mark.parametrize("numbers", [range(12), pytest.param(range(COUNT), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        range(4),
+        pytest.param(range(4, 24), marks=pytest.mark.thorough),
+        pytest.param(range(COUNT), marks=pytest.mark.slow),
+    ],
+    ids=len,
+)
 def test_random_operators_have_the_same_files(numbers: range) -> None:
     """What both sides take has the same bytes; what one side alone refuses is on the list of what is refused."""
     files = [report(outcome, fault) for outcome, fault in faults(numbers, Counter())]
