@@ -1,7 +1,8 @@
-"""What first readers type, and how long it takes: `python -m tests.readers` prints a table of minutes.
+"""What first readers type, and what it takes: `python -m tests.readers` prints a table of processor seconds.
 
 A passer-by runs the demonstration, an author of operators follows the guide in an empty folder, builds a new project
-and edits its kernel, an editor asks the language server, and a reader of the pages tries forty of their commands.
+and edits its kernel, a program follows the page for programs, somebody has six errors, an editor asks the language
+server, and a reader of the pages tries forty of their commands.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from docs.reference import parser_of
 from opwright.cli.main import main as opwright
 from tests.pages.commands import written_commands
 from tests.pages.page import Page
+from tests.pages.test_troubleshooting import PROGRAM, SYMPTOMS
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = "2.13.0"
@@ -35,6 +37,12 @@ def run(*words: str, folder: Path, path: str = "", statuses: tuple[int, ...] = (
     if done.returncode not in statuses:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def processor_seconds() -> float:
+    """What this process and the programs that it ran have taken of the processor."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def passer_by(folder: Path) -> Iterator[str]:
@@ -66,6 +74,22 @@ def author(folder: Path) -> Iterator[str]:
     yield "an edit of its kernel to the next call"
 
 
+def program(folder: Path) -> Iterator[str]:
+    """The page for programs that write operators, in an empty folder."""
+    Page(ROOT / "docs" / "agents.md", folder).run()
+    yield "the page for programs"
+
+
+def puzzled(folder: Path) -> Iterator[str]:
+    """Errors of PyTorch, of which the page on troubleshooting has the texts."""
+    printed = run(sys.executable, "-c", PROGRAM, folder=folder)
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    for symptom in SYMPTOMS[2:8]:
+        if symptom not in page or symptom.replace("'soft_clip'", "'other'") not in printed:
+            raise RuntimeError(f"`{symptom}` is not what PyTorch says, or not on the page")
+    yield "six symptoms"
+
+
 def editor(folder: Path) -> Iterator[str]:
     """A session with the language server."""
     del folder
@@ -88,25 +112,27 @@ def reader(folder: Path) -> Iterator[str]:
 READERS: dict[str, Callable[[Path], Iterator[str]]] = {
     "passer-by": passer_by,
     "author": author,
+    "program": program,
+    "puzzled": puzzled,
     "editor": editor,
     "reader": reader,
 }
 
 
 def main(argv: list[str]) -> int:
-    """Run the readers, print what each did and the minutes, and give the exit status."""
+    """Run the readers, print what each did with its processor seconds and minutes, and give the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.readers", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", choices=READERS, action="append", help="this reader alone (may be repeated)")
     status = 0
-    print("| reader | what | minutes |\n| --- | --- | --- |")
+    print("| reader | what | processor seconds | minutes |\n| --- | --- | --- | --- |")
     for name in parser.parse_args(argv).only or READERS:
         with tempfile.TemporaryDirectory() as folder:
-            started = time.perf_counter()
+            started, spent = time.perf_counter(), processor_seconds()
             try:
                 for what in READERS[name](Path(folder)):
-                    now = time.perf_counter()
-                    print(f"| {name} | {what} | {(now - started) / 60:.2f} |", flush=True)
-                    started = now
+                    now, total = time.perf_counter(), processor_seconds()
+                    print(f"| {name} | {what} | {total - spent:.1f} | {(now - started) / 60:.2f} |", flush=True)
+                    started, spent = now, total
             except (RuntimeError, AssertionError) as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 status = 1
