@@ -257,6 +257,9 @@ def operator_library(
     frameworks = view_frameworks(files)
     if frameworks is not None:
         name = f"{package}.lib{package.replace('.', '_')}_kernels"
+        if not framework_folder("torch"):
+            # They import PyTorch.
+            options.pop("tests", None)
         extension = ViewExtension(name, files, sources, frameworks=frameworks, **options)
         return {"ext_modules": [extension], "cmdclass": {"bdist_wheel": BuildWheel, "build_ext": BuildViews}}
     has_fast_calls = options.pop("fast_calls", False) and sys.platform != "win32"

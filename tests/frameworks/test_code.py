@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.main import main
 from opwright.libraries.extension.frameworks import is_installed_for, view_frameworks
+from opwright.libraries.extension.project import write_project
 from opwright.libraries.frameworks.jax_formulas import NoJax, jax_formula
 from opwright.libraries.frameworks.view_convention import new_results, shared_functions, signature
 from opwright.model.native_function import NativeFunction
@@ -121,6 +123,19 @@ def test_formulas_that_jax_lacks(text: str, message: str) -> None:
     """Everything else is named."""
     with pytest.raises(NoJax, match=message):
         jax_formula(text, "acme", {})
+
+
+def test_new_project(tmp_path: Path) -> None:
+    """A project has its frameworks in its file, a test for each, and no finding."""
+    folder = tmp_path / "acme"
+    written = write_project("library", "acme", str(folder), force=False, frameworks=("jax", "tvm_ffi"))
+    names = sorted([Path(path).name for path in written])
+    assert [name for name in names if name.startswith("test_")] == ["test_jax.py", "test_tvm_ffi.py"]
+    assert "frameworks: [jax, tvm_ffi]\n" in (folder / "operators.yaml").read_text()
+    files = [str(folder / name) for name in ("operators.yaml", "derivatives.yaml")]
+    assert main(["check", *files]) == main(["format", "--check", *files]) == 0
+    for arguments in (["--frameworks", "torch,jaxx"], ["--frameworks", "jax", "--cuda"], ["--frameworks", ""]):
+        assert main(["new", "library", "acme", str(tmp_path / "other"), *arguments]) == 2
 
 
 def test_files_of_packages(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
   opwright new library acme_ops                 an operator library, in the new folder acme_ops
   opwright new library acme_ops .               in this folder, or in any other one
   opwright new library acme_ops --cuda          with kernels for CUDA, and for the CPU
+  opwright new library acme_ops --frameworks torch,jax,tvm_ffi   one kernel for several frameworks
   opwright new backend acme projects/acme       a backend: a device in the memory of the host, with its kernels
   opwright new kernel acme-ops projects/acme    operators for the Hugging Face Hub, which kernel-builder builds
 
@@ -17,6 +18,7 @@ import shlex
 from typing import Final
 
 from opwright.cli import console
+from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.project import taken_package, write_project
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the name of the library or of the device")
     parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder, made if there is none (default: NAME)")
     parser.add_argument("--cuda", action="store_true", help="kernels for CUDA too, in a library")
+    parser.add_argument("--frameworks", metavar="LIST", help="those that call the kernels of a library: `torch,jax`")
     parser.add_argument("--force", action="store_true", help="replace files that the folder has")
 
 
@@ -44,8 +47,16 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if cuda and kind != "library":
         say(f"opwright new: error: `--cuda` is for a library, not for a {kind}\n")
         return console.USAGE
+    frameworks = tuple(dict.fromkeys(arguments.frameworks.split(","))) if arguments.frameworks is not None else ()
+    unknown = [name for name in frameworks if name not in FRAMEWORKS]
+    if unknown:
+        say(f"opwright new: error: there is no framework `{unknown[0]}`: there are {', '.join(FRAMEWORKS)}\n")
+        return console.USAGE
+    if frameworks and (cuda or kind != "library"):
+        say("opwright new: error: `--frameworks` is for a library without `--cuda`\n")
+        return console.USAGE
     folder = arguments.name if arguments.folder is None else arguments.folder
-    for path in write_project(kind, arguments.name, folder, force=force, cuda=cuda):
+    for path in write_project(kind, arguments.name, folder, force=force, cuda=cuda, frameworks=frameworks):
         tell(os.path.normpath(path))
     if kind == "backend" and (package := taken_package(arguments.name)):
         message = f"the package of the device `{arguments.name}` is `{package}`, which is another package"

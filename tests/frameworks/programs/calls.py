@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,10 @@ def main(framework: str, calls: str, out: str) -> None:
     """Make all calls."""
     if framework == "torch":
         import torch
-        from acme_views import _ops as ops
+
+        import_module("acme_views.torch")
+        # This has the operators too that only formulas call.
+        ops = import_module("acme_views._ops")
 
         def make(value: np.ndarray) -> Any:  # noqa: ANN401
             # `from_numpy` keeps strides, also those of NumPy for arrays without elements.

@@ -7,13 +7,14 @@ import keyword
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.names import namespace_conflict
 from opwright.files.staging import staging_name
 from opwright.files.user_files import UserFiles
 from opwright.files.writer import file_holds, make_folder, write_fault
+from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.requirements import torch_series
 from opwright.model.dispatch_key import devices
 from opwright.release.tables import operators
@@ -145,6 +146,7 @@ KINDS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {
     "library": _library_names,
     "backend": _backend_names,
     "kernel": _library_names,
+    "frameworks": _library_names,
 }
 
 
@@ -153,14 +155,21 @@ _SUFFIX: Final = ".in"
 _DEVICE_MARK: Final = re.compile(r"@(cuda|cpu)@ ?")
 
 
-def project_files(kind: str, names: Mapping[str, str], *, cuda: bool = False) -> Iterator[tuple[str, str]]:
-    """Files of a project of a kind, by their paths in it, with their texts. With `cuda`, it has kernels for CUDA."""
+def project_files(
+    kind: str, names: Mapping[str, str], *, cuda: bool = False, frameworks: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Files of a project of a kind, by their paths in it, with their texts. With `cuda`, it has kernels for CUDA.
+
+    A library for `frameworks` has other files, and a test for each of these.
+    """
+    kind = "frameworks" if frameworks else kind
     device = "cuda" if cuda else "cpu"
     top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", kind)
-    names = {**names, "torch": torch_series()}
+    names = {**names, "torch": torch_series(), "frameworks": f"[{', '.join(frameworks)}]"}
+    left_out = [f"test_{name}.py{_SUFFIX}" for name in FRAMEWORKS if name not in frameworks]
     for folder, _, files in sorted(os.walk(top)):
         for file in sorted(files):
-            if not (name := _for_device(file, device)):
+            if not (name := _for_device(file, device)) or (frameworks and file in left_out):
                 continue
             inner = os.path.relpath(os.path.join(folder, name), top).removesuffix(_SUFFIX)
             text = SourceFile.read(os.path.join(folder, file)).text
@@ -182,15 +191,18 @@ def _fill(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
-def write_project(kind: str, name: str, folder: str, *, force: bool, cuda: bool = False) -> list[str]:
+def write_project(
+    kind: str, name: str, folder: str, *, force: bool, cuda: bool = False, frameworks: Sequence[str] = ()
+) -> list[str]:
     """Write the files of a project of a kind into an empty folder, and give their paths.
 
-    With `cuda`, a library has kernels for CUDA too, in a PyTorch that has it. With `force`, the folder may have files,
-    and those with the same paths are replaced. All files are written beside
-    first, so that a run that fails leaves nothing. Raises Fault for a name that the project cannot have (E1207), for a
-    folder with other files, or with links where files go (E1208), and for errors of the system (E0605 to E0608).
+    With `cuda`, a library has kernels for CUDA too, in a PyTorch that has it; with `frameworks`, it is for these. With
+    `force`, the folder may have files, and those with the same paths are replaced. All files are written beside first,
+    so that a run that fails leaves nothing. Raises Fault for a name that the project cannot have (E1207), for a folder
+    with other files, or with links where files go (E1208), and for errors of the system (E0605 to E0608).
     """
-    files = {path: text.encode() for path, text in project_files(kind, project_names(kind, name), cuda=cuda)}
+    texts = project_files(kind, project_names(kind, name), cuda=cuda, frameworks=frameworks)
+    files = {path: text.encode() for path, text in texts}
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise Fault.at(codes.FOLDER_IN_USE, f"`{folder}` is not a folder")
     # This also removes what a killed run left.
