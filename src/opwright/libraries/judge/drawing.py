@@ -161,7 +161,7 @@ class Drawer:
         if not recipe.layout:
             return {}
         names = [name for name in self._dims if recipe.layout != "expanded" or not arguments[name].is_write]
-        chosen = [name for name in names if self._random.random() < 0.6]
+        chosen = [name for name in names if arguments[name].is_write or self._random.random() < 0.6]
         return dict.fromkeys(chosen or names[:1], recipe.layout)
 
     def _sizes(self, recipe: Recipe) -> dict[str, int | tuple[int, ...]]:

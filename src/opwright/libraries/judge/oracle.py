@@ -662,7 +662,7 @@ _LAYOUTS: Final = {
     "swapped": "{0}.transpose(0, -1).contiguous().transpose(0, -1)",
     "with_gaps": "torch.cat([{0}] * 2, -1)[..., : {1}]",
     "exchanged": "{0}.transpose(0, -2).contiguous().transpose(0, -2)",
-    "moved": "torch.cat([torch.zeros(3).to({0}), {0}.flatten()])[3:].view({2})",
+    "moved": "torch.cat([torch.ones(3).to({0}), {0}.flatten(), torch.ones(2).to({0})])[3:-2].view({2})",
     "expanded": "{0}[:1].expand({2})",
     "channels_last": "{0}.contiguous(memory_format=torch.channels_last)",
 }
