@@ -131,24 +131,29 @@ def topk_gate(logits, k):
 
 
 @triton.jit
-def _product(a, b, scale, out, n, k, BLOCK: tl.constexpr):
-    row, column = tl.program_id(0), tl.program_id(1)
+def _product(a, b, scale, out, n, k, COLUMNS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     place = tl.arange(0, BLOCK)
     inside = place < k
     left = tl.load(a + row * k + place, mask=inside, other=0).to(tl.int32)
-    right = tl.load(b + column * k + place, mask=inside, other=0).to(tl.int32)
-    tl.store(out + row * n + column, tl.sum(left * right, 0).to(tl.float32) * tl.load(scale + row))
+    tile = (column[:, None] < n) & inside[None, :]
+    right = tl.load(b + column[:, None] * k + place[None, :], mask=tile, other=0).to(tl.int32)
+    total = tl.sum(left[None, :] * right, 1).to(tl.float32)
+    tl.store(out + row * n + column, total * tl.load(scale + row), mask=column < n)
 
 
 @alone
 def int8_matmul(a, b, scale):
     (m, k), n = a.shape, b.shape[0]
-    if m * n > 2000:  # The interpreter is slow.
+    if m > 64:  # The interpreter is slow.
         return torch.stack([(a.long() * row.long()).sum(1) for row in b], 1).float() * scale[:, None]
     out = scale.new_empty(m, n)
     if m * n:
+        size = min(triton.next_power_of_2(n), 128)
         block = triton.next_power_of_2(max(k, 1))
-        _product[(m, n)](a.contiguous(), b.contiguous(), scale.contiguous(), out, n, k, BLOCK=block)
+        grid = (m, triton.cdiv(n, size))
+        _product[grid](a.contiguous(), b.contiguous(), scale.contiguous(), out, n, k, COLUMNS=size, BLOCK=block)
     return out
 
 
