@@ -15,13 +15,19 @@ Exit status: 0 accepted, 1 refused, 2 wrong usage, 3 undecided."""
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import Final
 
 from opwright.cli.arguments import not_empty
-from opwright.source.terminal import print_document
+from opwright.source.terminal import print_document, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics
+
+
+#: The exit status where nothing can be judged.
+_UNDECIDED: Final = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,9 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the verdict."""
+    del sink
+    if sys.platform != "linux":
+        say("opwright accept: undecided: workers need Linux\n")
+        return _UNDECIDED
     from opwright.libraries.judge.accept import Judge
 
-    del sink
     with Judge(arguments.entry, folders=tuple(arguments.path)) as judge:
         verdict = judge.accept(
             arguments.candidate,
