@@ -82,6 +82,19 @@ def test_described() -> None:
         jax.jit(ops.described)(x, 7)
 
 
+def test_programs_are_kept() -> None:
+    """Values that are no arrays tell programs apart, each of which is made once, and old ones go."""
+    x = random(2, dtype=np.float64)
+    operator = ops._operator_7
+    operator.programs.clear()
+    for factor in (2, 2.0, float("nan"), float("nan"), 0.0, -0.0):
+        ops.scaled(x, factor)
+    assert len(operator.programs) == 4
+    for factor in range(1100):
+        jax.eval_shape(lambda x, factor=factor: ops.scaled(x, factor), x)
+    assert len(operator.programs) <= 1024
+
+
 def test_gradients() -> None:
     """Gradients are those of JAX's own functions; what has no formula says so."""
     x, weight = random(4, 8, dtype=np.float64), random(8, dtype=np.float64)
