@@ -93,6 +93,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make readers              # what first readers type, in minutes: demonstration, guide, a project, commands of pages
 #: Libraries of others, and other programs:
 #:   make field-replay         # imports libraries from the package index, or the Hub; needs the network
+#:   make move                 # moves a library by the page, and compares calls of its tests in two processes
 #:   make field-moved          # moves one to the stable interface, and runs its own tests; needs the network
 #:   make field-port           # builds two of them, beside the originals; needs the network; half an hour
 #:   make port-scatter         # torch-scatter's own tests, with the original and what an import makes of it; TREE=FOLDER
@@ -342,6 +343,12 @@ stable-releases: $(REFERENCE)
 field-moved: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.moved
+# A library of others, moved by the steps of docs/from-existing.md: its own tests run with the original and the port, and
+# both repeat the calls of these tests in two processes. It needs the network.
+.PHONY: move
+move: $(REFERENCE)
+	$(PIP) --target $(FIELD) --upgrade setuptools numba
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.upstream.moved $(ONLY)
 # Libraries of others built with Opwright by the steps of docs/from-torch-scatter.md, beside the originals: results,
 # gradients and schemas are compared.
 field-port: $(REFERENCE)

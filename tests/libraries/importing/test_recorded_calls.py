@@ -107,6 +107,29 @@ def test_commands_without_calls_are_an_error(capsys: pytest.CaptureFixture[str])
     assert main(["import", "acme_recorded.py", "--out", "o.yaml", "--samples", "o.calls"]) == 2
 
 
+@pytest.mark.usefixtures("torch")
+def test_functions_of_modules_are_compared_with_operators(capsys: pytest.CaptureFixture[str]) -> None:
+    """The port of a function of a module is the operator of its name, and never the module that is installed."""
+    Path("acme_mod.py").write_text("import torch\ndef fill(x, out):\n    out.copy_(x)\n")
+    port = 'import torch\nlibrary = torch.library.Library("acme_mod", "DEF")\n'
+    port += 'library.define("fill(Tensor x, Tensor(a!) out) -> ()")\n'
+    Path("good.py").write_text(f'{port}library.impl("fill", lambda x, out: [out.copy_(x)] and None, "CPU")\n')
+    Path("bad.py").write_text(f'{port}library.impl("fill", lambda x, out: [out.copy_(x + 1)] and None, "CPU")\n')
+    Path("none.py").write_text("import torch\n")
+    samples = "import torch\ndef calls():\n    yield 'acme_mod.fill', [torch.rand(3), torch.zeros(3)]\n"
+    Path("samples.py").write_text(samples)
+    words = ["import", "acme_mod", "--out", "o.yaml", "--samples", "samples.py", "--check", "--port"]
+    for name, told in (
+        ("good", "1 calls: 0 differences are lost, added or changed"),
+        ("bad", "changed: `acme_mod.fill`: in 1 call"),
+        ("none", "lost: `acme_mod.fill`: in 1 call, such as (float32[3], float32[3]): the port has no such operator"),
+    ):
+        status = main([*words, name])
+        printed = capsys.readouterr().out
+        assert told in printed, printed
+        assert status == (name != "good")
+
+
 def record(body: bytes, **head: object) -> bytes:
     """One record of a file of calls."""
     return json.dumps({"operator": "acme::f", "alike": "1", "bytes": len(body), **head}).encode() + b"\n" + body

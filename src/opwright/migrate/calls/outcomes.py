@@ -6,7 +6,6 @@ autocast. An outcome is made of plain values and tensors, so that another proces
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -37,15 +36,19 @@ _TRACE: Final = re.compile(r"\s*(?:Exception raised from|C\+\+ CapturedTraceback
 _NOT_REGISTERED: Final = "autograd kernel was not registered"
 
 
-def find_operator(torch: _Torch, name: str) -> _Operator | None:
-    """The overload `acme::f.out`, or the function `acme._C.f` of a module; None if there is none."""
+def find_operator(torch: _Torch, name: str, modules: Sequence[str]) -> _Operator | None:
+    """The overload `acme::f.out`, or the function `acme._C.f` of one of the modules; None if there is none.
+
+    The port of such a function is an operator with the name of the module. Another module of the name, such as the
+    original that is installed, is no port.
+    """
     namespace, colons, rest = name.partition("::")
     try:
         if colons:
             operation, _, overload = rest.partition(".")
             return getattr(getattr(getattr(torch.ops, namespace), operation), overload or "default")
         module, _, function = name.rpartition(".")
-        with contextlib.suppress(ImportError):
+        if module in modules:
             return getattr(import_module(module), function)
         return getattr(getattr(torch.ops, module.rpartition(".")[2]), function)
     except AttributeError:
@@ -55,8 +58,9 @@ def find_operator(torch: _Torch, name: str) -> _Operator | None:
 class Repeater:
     """Repeats the calls of operators that a process has."""
 
-    def __init__(self, torch: _Torch) -> None:
+    def __init__(self, torch: _Torch, modules: Sequence[str]) -> None:
         self._torch = torch
+        self._modules = modules
         self._trees = import_module("torch.utils._pytree")
         self._compiled: Counter[str] = Counter()
         self._seen: set[str] = set()
@@ -64,7 +68,7 @@ class Repeater:
 
     def outcome(self, record: StoredRecord, *, twice: bool) -> CallOutcome:
         """What a call does. Repeated twice, it also says whether its values are the same both times."""
-        operator = find_operator(self._torch, record.operator)
+        operator = find_operator(self._torch, record.operator, self._modules)
         if operator is None:
             return {"missing": True}
         call = DecodedCall(self._torch, record.body)
@@ -346,10 +350,10 @@ def _message(error: Exception) -> str:
 
 
 def repeat_calls(
-    torch: _Torch, records: Sequence[StoredRecord], first: int, path: str, *, twice: bool
+    torch: _Torch, records: Sequence[StoredRecord], first: int, path: str, modules: Sequence[str], *, twice: bool
 ) -> Iterator[int]:
     """Append the outcome of each call from a number on to a file, and give the number before it is repeated."""
-    repeater = Repeater(torch)
+    repeater = Repeater(torch, modules)
     with open(path, "ab") as stream:
         for number, record in enumerate(records):
             if number < first:

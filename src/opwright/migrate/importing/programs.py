@@ -519,7 +519,7 @@ def print_repeated(argument: Sequence[Any], modules: Sequence[str]) -> None:
     torch: _Torch = import_module("torch")
     _import_modules(modules)
     torch.set_num_threads(1)
-    for number in repeat_calls(torch, read_calls(calls), first, path, twice=twice):
+    for number in repeat_calls(torch, read_calls(calls), first, path, modules, twice=twice):
         tell("", f"{MARK}{number}", flush=True)
     _answer("done")
 

@@ -162,7 +162,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if request.modules:
         loaded = loaded_library(request.modules, sorted({row.schema for row in statements if row.schema}))
         process = explained(loaded, statements) if request.sources else whole_process(loaded)
-        if not process.defined:
+        if not process.defined and not any(row.is_bound for row in statements):
             message = f"the sources explain none of the {process.registered} operators that the process has"
             raise no_registrations(message, "name the sources of the modules", read.unread, files)
         statements = [*process.statements]
