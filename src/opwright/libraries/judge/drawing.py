@@ -296,7 +296,7 @@ class Drawer:
 
 def _limit(tensor: JsonMessage, limits: Limits) -> bool:
     """Let a tensor have values within limits. False if there are none."""
-    if limits.is_finite and tensor["fill"] in _NOT_FINITE:
+    if limits.is_finite and tensor["fill"] in NOT_FINITE:
         tensor["fill"] = "normal"
     tensor["order"] = limits.order
     ends = {str(place): value for place, value in ((0, limits.first), (-1, limits.last)) if value is not None}
@@ -326,7 +326,7 @@ def _limit(tensor: JsonMessage, limits: Limits) -> bool:
 
 
 #: The kinds of values that are not finite.
-_NOT_FINITE: Final = ("nan", "infinite")
+NOT_FINITE: Final = ("nan", "infinite")
 
 
 def _plain(value: object) -> object:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from opwright.libraries.judge.candidates import Candidate, NotBuilt, built, find_candidate, sanitizer_environment
-from opwright.libraries.judge.drawing import FILLS, LAYOUTS, Drawer, Recipe
+from opwright.libraries.judge.drawing import FILLS, LAYOUTS, NOT_FINITE, Drawer, Recipe
 from opwright.libraries.judge.entry import JudgedEntry, oracle_facts
 from opwright.libraries.judge.processes import Desk, Ended, JsonMessage, ProcessFailed, WorkerLimits, WorkerProcess
 from opwright.libraries.judge.verdict import ACCEPTED, REFUSED, UNDECIDED, Finding, Timing, Verdict
@@ -227,15 +227,17 @@ class Judgement:
             message = self._drawer.draw(recipe)
             if message is None:
                 break
-            # Calls without results show little.
-            case = self._add(message, str(recipe), needs_results=recipe.profile != "empty" and attempt < 6)
+            case = self._add(message, str(recipe), needs=recipe if attempt < 6 else None)
             if case is not None:
                 return case
         return None
 
-    def _add(self, message: JsonMessage, recipe: str, *, keep: bool = True, needs_results: bool = False) -> Case | None:
+    def _add(self, message: JsonMessage, recipe: str, *, keep: bool = True, needs: Recipe | None = None) -> Case | None:
         answer = self._desk.oracle.ask({**message, "form": self._form})
-        if needs_results and answer.get("results") == 0:
+        # Calls without results show little, and NaN that reach none.
+        if needs is not None and needs.profile != "empty" and answer.get("results") == 0:
+            return None
+        if needs is not None and needs.fill in NOT_FINITE and answer.get("is_finite"):
             return None
         if "case" not in answer:
             self._left_out.setdefault("samples", str(answer.get("refused") or answer.get("unusable")))

@@ -217,6 +217,7 @@ class Oracle:
             "zeros": self._engine["passes_as_zeros"](case.truth) if case.truth is not None else [],
             "elements": max([tensor.numel() for tensor in self._tensors(case.values)], default=0),
             "results": sum([result.numel() for result in case.truth.exact]) if case.truth is not None else 0,
+            "is_finite": case.truth is None or all(bool(result.isfinite().all()) for result in case.truth.exact),
         }
 
     def _tensors(self, values: Mapping[str, Any]) -> list[_Tensor]:
