@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Final
 
+from opwright.libraries.emit.python.fakes import has_fake
 from opwright.libraries.judge.candidates import Candidate, NotBuilt, built, find_candidate, sanitizer_environment
 from opwright.libraries.judge.drawing import FILLS, LAYOUTS, NOT_FINITE, Drawer, Recipe
 from opwright.libraries.judge.entry import JudgedEntry, oracle_facts
@@ -639,6 +640,9 @@ class Judgement:
         """What PyTorch's compilers and transformations make of an operator."""
         if self._candidate.kind == "library" and not self._candidate.package:
             self._left_out["compile"] = "no Python module beside the shared object says what it does in traces"
+            return
+        if self._candidate.package and not has_fake(self._entry.function):
+            self._left_out["compile"] = "traces call the reference, which no worker has: the entry declares no outputs"
             return
         worker = self._desk.worker(self._options.limits._replace(call_seconds=60))
         case = self._small(1)[0]
