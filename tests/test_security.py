@@ -106,6 +106,7 @@ DATA = {
     "drawn",
     "dtypes",
     "fallback",
+    "frameworks",
     "from",
     "func",
     "function",

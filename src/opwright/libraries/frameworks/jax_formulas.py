@@ -14,37 +14,25 @@ from opwright.model.operator_library import OperatorLibrary, PythonFormula
 
 _WHAT_SERVES: Final = "write it with operators of the library or plain arithmetic, or leave `jax` out of `frameworks`"
 
+#: Operators of PyTorch that are plain arithmetic and have a function of `jax.numpy`: under their names, or under others.
+_SAME_NAMES: Final = """
+exp exp2 expm1 log log2 log1p sqrt sin cos tan sinh cosh tanh abs sign floor ceil square matmul
+maximum minimum logical_and logical_or logical_not isnan isinf isfinite reciprocal conj outer dot where reshape
+"""
+_OTHER_NAMES: Final = """
+asin=arcsin acos=arccos atan=arctan mul=multiply div=divide neg=negative pow=power mm=matmul bmm=matmul t=transpose
+transpose=swapaxes view=reshape eq=equal ne=not_equal lt=less le=less_equal gt=greater ge=greater_equal
+"""
+#: Those for which the module that runs formulas has a function.
+_OWN: Final = """
+add sub sum mean clamp zeros_like ones_like sum_to_size expand unsqueeze squeeze to rsqrt sigmoid erf
+"""
+
 #: Operators of PyTorch that are plain arithmetic, by name, each with its function in JAX.
 ARITHMETIC: Final[Mapping[str, str]] = {
-    **{name: f"_jnp.{name}" for name in ("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "sin", "cos", "tan")},
-    **{name: f"_jnp.{name}" for name in ("sinh", "cosh", "tanh", "abs", "sign", "floor", "ceil", "square", "matmul")},
-    **{name: f"_jnp.{name}" for name in ("maximum", "minimum", "logical_and", "logical_or", "logical_not")},
-    **{name: f"_jnp.{name}" for name in ("isnan", "isinf", "isfinite", "reciprocal", "conj", "outer", "dot")},
-    **{name: f"_runtime.{name}" for name in ("add", "sub", "sum", "mean", "clamp", "zeros_like", "ones_like")},
-    **{name: f"_runtime.{name}" for name in ("sum_to_size", "expand", "unsqueeze", "squeeze", "to")},
-    "asin": "_jnp.arcsin",
-    "acos": "_jnp.arccos",
-    "atan": "_jnp.arctan",
-    "rsqrt": "_runtime.rsqrt",
-    "sigmoid": "_runtime.sigmoid",
-    "erf": "_runtime.erf",
-    "mul": "_jnp.multiply",
-    "div": "_jnp.divide",
-    "neg": "_jnp.negative",
-    "pow": "_jnp.power",
-    "where": "_jnp.where",
-    "mm": "_jnp.matmul",
-    "bmm": "_jnp.matmul",
-    "t": "_jnp.transpose",
-    "transpose": "_jnp.swapaxes",
-    "reshape": "_jnp.reshape",
-    "view": "_jnp.reshape",
-    "eq": "_jnp.equal",
-    "ne": "_jnp.not_equal",
-    "lt": "_jnp.less",
-    "le": "_jnp.less_equal",
-    "gt": "_jnp.greater",
-    "ge": "_jnp.greater_equal",
+    **{name: f"_jnp.{name}" for name in _SAME_NAMES.split()},
+    **{name: f"_jnp.{other}" for name, _, other in [pair.partition("=") for pair in _OTHER_NAMES.split()]},
+    **{name: f"_runtime.{name}" for name in _OWN.split()},
 }
 #: Methods that tell facts of a tensor, as attributes of an array.
 _FACTS: Final = {"numel": "size", "dim": "ndim"}
