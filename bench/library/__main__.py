@@ -16,6 +16,7 @@ from statistics import median
 from bench.library.inputs import write_library
 from opwright.libraries.extension.generated import write_code
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 
 HERE = Path(__file__).resolve().parent
@@ -42,7 +43,7 @@ def compile_seconds(toolchain: Toolchain, sources: Sequence[str], includes: Sequ
 def compare_glue(rounds: int, folder: Path) -> None:
     """Compile the generated code of the example and the same written by hand, in turns, and print both."""
     toolchain = find_toolchain()
-    code = write_code(SourceFile.read(EXAMPLE / "acme.yaml"), None, str(folder / "example"))
+    code, _ = write_code(SourceFile.read(EXAMPLE / "acme.yaml"), None, str(folder / "example"), Diagnostics())
     own = str(EXAMPLE / "csrc")
     generated: list[float] = []
     handwritten: list[float] = []
@@ -87,7 +88,7 @@ def measure_generation(operators: int, rounds: int, folder: Path) -> None:
 
 def compile_many(operators: int, folder: Path) -> None:
     """Print how long compiling the generated code of a library of some operators takes."""
-    code = write_code(SourceFile.read(write_library(folder, operators)), None, str(folder / "many"))
+    code, _ = write_code(SourceFile.read(write_library(folder, operators)), None, str(folder / "many"), Diagnostics())
     taken = compile_seconds(find_toolchain(), code.sources, [code.include], folder)
     print(f"compiling the glue of {operators} operators: {taken:.0f} s of processor time, {len(code.sources)} files")
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from opwright.libraries.emit import parts
 from opwright.libraries.extension.generated import write_code
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.process import RSS_UNIT
 from tests.conformance.report import table
@@ -94,7 +95,7 @@ class Library:
         default = parts._OPERATIONS_PER_FILE
         parts._OPERATIONS_PER_FILE = size  # type: ignore[misc]
         try:
-            code = write_code(file, None, str(self.folder))
+            code, _ = write_code(file, None, str(self.folder), Diagnostics())
         finally:
             parts._OPERATIONS_PER_FILE = default  # type: ignore[misc]
         return (*code.sources, self._write("kernels.cpp", _KERNELS, kernels=self._lines(_KERNEL)))

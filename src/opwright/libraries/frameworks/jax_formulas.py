@@ -14,7 +14,7 @@ from opwright.model.operator_library import OperatorLibrary, PythonFormula
 
 _WHAT_SERVES: Final = "write it with operators of the library or plain arithmetic, or leave `jax` out of `frameworks`"
 
-#: Operators of PyTorch that are plain arithmetic and have a function of `jax.numpy`: under their names, or under others.
+#: Operators of PyTorch that are plain arithmetic and have a function of `jax.numpy`, under their names or under others.
 _SAME_NAMES: Final = """
 exp exp2 expm1 log log2 log1p sqrt sin cos tan sinh cosh tanh abs sign floor ceil square matmul
 maximum minimum logical_and logical_or logical_not isnan isinf isfinite reciprocal conj outer dot where reshape
