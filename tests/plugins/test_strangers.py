@@ -90,6 +90,7 @@ RUNS: dict[str, list[Sequence[str]]] = {
     "where": [("out/a.h:1",)],
     "schema": [("backend",)],
     "completion": [("bash",)],
+    "accept": [("l.yaml::one", "missing.py"), ("l.yaml::nothing", "ops.cpp")],
     "explain": [("add.Tensor",), ("E0303",), ("one", "--library", "l.yaml"), ("add.out", "--backend", "b.yaml")],
 }
 

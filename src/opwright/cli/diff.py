@@ -3,7 +3,7 @@
   opwright diff 2.12.1 2.13.0                      two releases
   opwright diff auto ~/pytorch                     the installed PyTorch and a source tree
   opwright diff old.yaml new.yaml                  two files of operators, or dumps
-  opwright diff git:v1.4 acme.yaml --current 1.4.2 a library since a commit, and the next version
+  opwright diff git:v1.4 acme.yaml                 a library since a commit: a major, minor or patch version
   opwright diff 2.12.1 2.13.0 --backend acme.yaml  what a backend has to do for the new one
   opwright diff 2.12.1 2.13.0 'conv*' --all        some operators, with every difference
   opwright diff --output build-old build-new       generated files, by operator
