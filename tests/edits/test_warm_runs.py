@@ -33,7 +33,7 @@ SCHEMAS = {
 
 #: The others, and why no run after an edit is made for them.
 OTHER_SCHEMAS = {
-    **dict.fromkeys(("actions", "bindings", "diff", "dump"), "Opwright writes such documents"),
+    **dict.fromkeys(("accept", "actions", "bindings", "diff", "dump"), "Opwright writes such documents"),
     "upgraders": "a program of its own makes its one file whole",
 }
 

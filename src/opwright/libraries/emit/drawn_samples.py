@@ -156,8 +156,14 @@ def _sample(
 def _chosen_values(function: NativeFunction, requirements: Requirements) -> dict[str, SizeValue]:
     """Values of arguments without a default, of which nothing but sizes is asked that others have."""
     chosen: dict[str, SizeValue] = {}
+    # There may be a thousand of both.
+    checks_of: dict[str, list[Requirement]] = {}
+    for check in requirements.checks:
+        names = argument_names(check.condition)
+        if len(names) == 1:
+            checks_of.setdefault(min(names), []).append(check)
     for argument in function.arguments.all:
-        checks = [check for check in requirements.checks if argument_names(check.condition) == {argument.name}]
+        checks = checks_of.get(argument.name, [])
         texts = [
             check.condition.text.split("\n") for check in checks if check.condition.operation is OutputOperation.text_in
         ]

@@ -50,7 +50,8 @@ def read_entry(text: str) -> JudgedEntry:
     >>> read_entry("acme.py")
     Traceback (most recent call last):
       ...
-    opwright.source.diagnostic.Fault: E1213: `acme.py` names no entry
+    opwright.source.diagnostic.Fault: error[E1213]: `acme.py` names no entry
+      help: write the library file and the operator: `acme.yaml::rms_norm`
     """
     match = _ENTRY.fullmatch(text)
     if match is None:
