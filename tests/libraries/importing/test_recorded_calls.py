@@ -107,6 +107,7 @@ def test_commands_without_calls_are_an_error(capsys: pytest.CaptureFixture[str])
     assert main(["import", "acme_recorded.py", "--out", "o.yaml", "--samples", "o.calls"]) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("torch")
 def test_functions_of_modules_are_compared_with_operators(capsys: pytest.CaptureFixture[str]) -> None:
     """The port of a function of a module is the operator of its name, and never the module that is installed."""
