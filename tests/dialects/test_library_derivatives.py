@@ -94,3 +94,25 @@ def test_a_missing_file_is_reported_in_the_head(tmp_path: Path) -> None:
     path.write_text(LIBRARY)
     load([SourceFile.read(path)], context)
     assert [(code, line, column) for line, column, _, code in found_faults(sink)] == [("E1180", 3, 14)]
+
+
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("grad.expand({self.sym_size(0), 2})", ["expand"]),
+        ("grad.expand({self.sym_size(0).guard_int(__FILE__, __LINE__), self.sym_size(1)})", ["expand"]),
+        ("at::zeros({self.sym_sizes()[0] * 2}, grad.options())", ["zeros"]),
+        ("grad.expand({self.sym_size(-2).guard_int(__FILE__, __LINE__), self.sym_sizes()[1].expect_int()})", []),
+        ("grad.expand(C10_AS_INTARRAYREF_SLOW(self.sym_sizes()))", []),
+        ("grad.expand(C10_AS_INTARRAYREF_SLOW_ALLOC(self.sym_sizes()))", []),
+        ("at::zeros({C10_AS_INTARRAYREF_SLOW(self.sym_sizes())[1]}, grad.options())", []),
+        ("grad.reshape({self.sym_numel() > 1 ? -1 : 1})", []),
+        ("grad.reshape({1, self.sym_size(1) == 1 ? -1 : 2})", []),
+    ],
+)
+def test_plain_integers_from_symbolic_ones(formula: str, names: list[str]) -> None:
+    """Calls that pass symbolic integers to a plain form are reported; those that make them plain are not."""
+    _, sink = loaded(f"- name: scale(Tensor self, float factor) -> Tensor\n  self: '{formula}'\n")
+    assert [(each.code, each.message) for each in sink.sorted()] == [
+        ("W0903", f"`{name}` takes no symbolic integers") for name in names
+    ]

@@ -56,8 +56,11 @@ _COMMON: Final = frozenset(
 
 #: Names that every formula can use.
 _ALWAYS: Final = frozenset(
-    ("grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_", "__FILE__", "__LINE__")
-)
+    (
+        "grad_input_mask", "retain_variables", "true", "false", "nullptr", "this", "_", "__FILE__", "__LINE__",
+        "C10_AS_INTARRAYREF_SLOW", "C10_AS_INTARRAYREF_SLOW_ALLOC",
+    )
+)  # fmt: skip
 #: The constants of <cmath>.
 MATH_CONSTANTS: Final = {
     "M_1_PI": 1 / math.pi,
@@ -78,9 +81,12 @@ _CONSTANTS: Final = frozenset((*MATH_CONSTANTS, "INFINITY", "NAN", "kCudnnDouble
 
 _CALL_OR_BRACKET: Final = lazy_pattern(r"(?:(?<![\w.:>])((?:\w+::)*\w+)\s*)?\(|[)\[\]{},]")
 _BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
-#: A call of an operator that passes symbolic integers, in no call among its arguments.
+#: A call of an operator that passes symbolic integers, in no call among its arguments. What is made a plain number, or
+#: compared, is none.
 _SYMBOLIC_CALL: Final = lazy_pattern(
     r"(?:\.|->|\bat::)(\w+)\((?:[^()]|\([^()]*\))*?\bsym_(?:sizes|strides|size|stride|numel|storage_offset)\("
+    r"(?!(?:[^()]|\([^()]*\))*\)(?:\s*\[[^\]]*\])?"
+    r"\s*(?:\.\s*(?:guard_int|expect_int|maybe_as_int|size|empty|equals)\s*\(|[=!<>]=|[<>]))"
 )
 #: Operators of PyTorch's with such a form, for formulas of others, whose catalog has no schemas of PyTorch's.
 SYMBOLIC_OPERATORS: Final = frozenset(
