@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import opwright
-from opwright.dialects.derivatives.formula_checks import SYMBOLIC_OPERATORS
+from opwright.release.operator_names.autograd import WITH_SYMBOLIC_FORM
 from tests.dialects.mistakes import found, load_mistakes, reference_answers
 
 MISTAKES = load_mistakes()
@@ -37,4 +37,4 @@ def test_nearly_all_have_a_hint() -> None:
 def test_operators_with_a_symbolic_form() -> None:
     """The operators that formulas of libraries call with symbolic integers have such a form in PyTorch."""
     symbolic = {function.name.name for function in opwright.load().functions if function.schema.has_symint}
-    assert symbolic >= SYMBOLIC_OPERATORS
+    assert symbolic >= WITH_SYMBOLIC_FORM.in_any_release

@@ -192,6 +192,14 @@ NAMING_DEVICES = {
     "opwright.migrate.importing.autocast_kernels": {"CUDA"},
     # Functions of Python modules have kernels for these.
     "opwright.migrate.importing.module_reader": {"CPU", "CUDA"},
+    # A build without CUDA has no files for it.
+    "opwright.migrate.importing.cpp_reader": {"CUDA"},
+    # Kernels over borrowed tensors are for these.
+    "opwright.libraries.frameworks.view_convention": {"CPU", "CUDA"},
+    # The name of its file says for which of these a source has a kernel.
+    "opwright.libraries.judge.candidates": {"CPU", "CUDA"},
+    # Variables of the environment that begin so are CUDA's.
+    "opwright.libraries.judge.worker": {"CUDA"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

@@ -92,13 +92,14 @@ def test_a_drop_in_program_makes_it(generate: Callable[..., int]) -> None:
     assert notes.FAMILY in registry.chosen_families(None)
 
 
-#: The modules that list kinds of projects, options or dialects, which have names of families.
+#: The modules that list kinds of projects, options, dialects or candidates, which have names of families.
 KINDS_OF_PROJECTS = (
     "opwright.cli.new",
     "opwright.libraries.extension.project",
     "opwright.cli.describing",
     "opwright.dialects.extra_key_schemas",
     "opwright.libraries.families",
+    "opwright.libraries.judge.candidates",
 )
 
 

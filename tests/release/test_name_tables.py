@@ -206,6 +206,8 @@ OTHER_LISTS = {
     ("opwright.migrate.porting.stable_api", "pow.Scalar"),
     # Methods that every whole list of operators has, and lists of few lack.
     ("opwright.dialects.derivatives.formula_checks", "expand"),
+    # Words of reductions, which operators that take texts take.
+    ("opwright.tools.diff.calls", ""),
     # C++ has words for its logical operators.
     ("opwright.libraries.dialect.python_formulas", "&&"),
     # JSON Schema has words for the least and the greatest number.

@@ -28,6 +28,7 @@ from opwright.dialects.derivatives.tensor_members import MEMBERS, member_help
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
+from opwright.release.operator_names.autograd import WITH_SYMBOLIC_FORM
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
 from opwright.source.lazy import lazy_pattern
@@ -88,13 +89,6 @@ _SYMBOLIC_CALL: Final = lazy_pattern(
     r"(?!(?:[^()]|\([^()]*\))*\)(?:\s*\[[^\]]*\])?"
     r"\s*(?:\.\s*(?:guard_int|expect_int|maybe_as_int|size|empty|equals)\s*\(|[=!<>]=|[<>]))"
 )
-#: Operators of PyTorch's with such a form, for formulas of others, whose catalog has no schemas of PyTorch's.
-SYMBOLIC_OPERATORS: Final = frozenset(
-    (
-        "as_strided", "broadcast_to", "expand", "full", "narrow", "new_empty", "new_full", "new_ones", "new_zeros",
-        "ones", "pad", "repeat", "reshape", "select", "slice", "split", "sum_to_size", "unflatten", "view", "zeros",
-    )
-)  # fmt: skip
 _CONDITIONAL: Final = lazy_pattern(r"(.+?) if (.+) else (.+)")
 
 
@@ -137,7 +131,7 @@ class FormulaChecker:
         #: Operators with a form for symbolic integers, which has a name of its own.
         symbolic = [function.name.name for function in functions if function.schema.has_symint]
         is_whole = bool(functions) and functions[0].library.in_libtorch
-        self._symbolic: Final = frozenset(symbolic) if is_whole else SYMBOLIC_OPERATORS
+        self._symbolic: Final = frozenset(symbolic) if is_whole else WITH_SYMBOLIC_FORM.in_any_release
         #: The C++ namespaces whose functions are known.
         self._apis: Final = {PYTORCH.api, *[function.library.api for function in functions[:1]]}
         self._may_lack: Final[Callable[[str], bool]] = (lambda _: False) if catalog is None else catalog.may_lack

@@ -14,7 +14,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentCont
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.stable import StableLibrary, schema_registrations, stable_libraries
 from opwright.libraries.frameworks.calls import view_libraries
-from opwright.libraries.frameworks.view_convention import ViewLibrary, ViewOperator, new_results
+from opwright.libraries.frameworks.view_convention import DEVICES, ViewLibrary, ViewOperator, new_results
 from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import include_line
@@ -22,7 +22,7 @@ from opwright.syntax.cpp import include_line
 _HEADERS: Final = ("opwright/torch_call.h", "torch/csrc/stable/library.h")
 #: What makes the device of the tensors of a call the current one.
 _GUARD_HEADER: Final = "torch/csrc/stable/accelerator.h"
-_KEYS: Final = {"cpu": "CPU", "cuda": "CUDA"}
+_KEYS: Final = {word: key for key, word in DEVICES.items()}
 
 
 class _Unit(NamedTuple):

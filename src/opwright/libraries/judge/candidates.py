@@ -37,6 +37,11 @@ class Candidate(NamedTuple):
     libraries: tuple[str, ...] = ()
     package: str = ""
 
+    @property
+    def is_library(self) -> bool:
+        """Whether the user named a shared object."""
+        return self.kind == "library"
+
     def loader(self, operator: str, form: str) -> str:
         """A line of Python that names the candidate `candidate`."""
         if self.kind == "python":

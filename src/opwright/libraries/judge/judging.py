@@ -638,7 +638,7 @@ class Judgement:
 
     def _check_transforms(self) -> None:
         """What PyTorch's compilers and transformations make of an operator."""
-        if self._candidate.kind == "library" and not self._candidate.package:
+        if self._candidate.is_library and not self._candidate.package:
             self._left_out["compile"] = "no Python module beside the shared object says what it does in traces"
             return
         if self._candidate.package and not has_fake(self._entry.function):

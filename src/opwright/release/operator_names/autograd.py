@@ -30,6 +30,15 @@ DERIVATIVE_OF_INPLACE: Final = NameTable(
     form="overload",
 )
 
+WITH_SYMBOLIC_FORM: Final = NameTable(
+    "Operators with a form for symbolic integers, for formulas of libraries, whose catalogs lack PyTorch's schemas.",
+    Names(
+        """as_strided broadcast_to expand full narrow new_empty new_full new_ones new_zeros ones pad repeat reshape
+        select slice split sum_to_size unflatten view zeros""",
+        "They take sizes, strides or offsets, which are symbolic where shapes are dynamic.",
+    ),
+)
+
 WITH_ONE_TENSOR: Final = NameTable(
     "Operators over lists with one tensor argument that applies to all items.",
     Names(
