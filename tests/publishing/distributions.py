@@ -56,6 +56,7 @@ def differences_of_builds(first: Distributions, work: Path) -> Iterator[str]:
 def write_recipes(distributions: Distributions, folder: Path) -> None:
     """Write the recipes for other package managers, with the version and the digest of the source archive."""
     digest = hashlib.sha256(distributions.archive.read_bytes()).hexdigest()
-    for template in (ROOT / "packaging").iterdir():
+    # Folders of `packaging` have what no release changes.
+    for template in [path for path in (ROOT / "packaging").iterdir() if path.is_file()]:
         text = template.read_text(encoding="utf-8").replace("SHA256", digest).replace("VERSION", distributions.version)
         (folder / template.name).write_text(text, encoding="utf-8")
