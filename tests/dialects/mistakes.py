@@ -75,17 +75,27 @@ def _catalog() -> Catalog:
 
 def found(mistake: dict[str, Any]) -> Found | None:
     """The first finding of a mistake; None if nothing is found."""
-    if "native" in mistake:
-        catalog, sink = load_text(mistake["native"], TAGS)
+    kind = kind_of(mistake)
+    return next(map(_found, all_found(kind, mistake[kind]).sorted()), None)
+
+
+def kind_of(mistake: dict[str, Any]) -> str:
+    """`native` for a mistake in entries, `derivatives` for one in formulas."""
+    return "native" if "native" in mistake else "derivatives"
+
+
+def all_found(kind: str, text: str) -> Diagnostics:
+    """What is found in a text of a kind."""
+    if kind == "native":
+        catalog, sink = load_text(text, TAGS)
         if not sink.has_errors:
             _check_names(catalog, sink)
     else:
         sink = Diagnostics()
-        file = SourceFile("derivatives.yaml", mistake["derivatives"])
-        loaded = load_derivatives(file, _catalog(), sink, helpers=helpers_of())
+        loaded = load_derivatives(SourceFile("derivatives.yaml", text), _catalog(), sink, helpers=helpers_of())
         if not sink.has_errors:
             match_derivatives(loaded, _catalog().functions, sink)
-    return next(map(_found, sink.sorted()), None)
+    return sink
 
 
 def _check_names(catalog: Catalog, sink: Diagnostics) -> None:

@@ -92,6 +92,16 @@ def _write_in_place(span: Span, new: str, old: str) -> str | None:
     return _edited(span, [Edit(place, re.sub(rf"\b{re.escape(old)}\b", new, place.text))])
 
 
+def _underline(span: Span, name: str) -> str | None:
+    """Give a name in the span a low line at its end."""
+    return _replace(span, re.sub(rf"\b{name}$", f"{name}_", span.text))
+
+
+def _insert(span: Span, new: str) -> str | None:
+    """Write a text before the span."""
+    return _edited(span, [Edit(Span(span.file, span.start, span.start), new)])
+
+
 def _write_out(span: Span, new: str, result: str) -> str | None:
     """Write an argument in the place of the span, and what the schema of that line returns."""
     line = span.file.text[span.end :].partition("\n")[0]
@@ -198,6 +208,13 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[..., str | None]], ...]] = t
         (rf"write a bound, such as {_QUOTED}", _replace),
         (rf"write {_QUOTED} if it is a name", _replace),
         (rf"write {_QUOTED} if the first output is the only differentiable one", _replace),
+        (rf"write {_QUOTED} alone", _replace),
+        (rf"write {_QUOTED}, and choose in the kernel", _replace),
+        (rf"write {_QUOTED}, with a blank", _replace),
+        (rf"write {_QUOTED}: a kernel is named, not called", _replace),
+        (rf"write a list: {_QUOTED}", _replace),
+        (r"write `(\w+)_`, or another name", _underline),
+        (r"close the list of arguments with `\)`", lambda span: _insert(span, ")")),
         (rf"write {_QUOTED}, which gives (?:a symbolic integer|symbolic integers)", _replace),
         (rf"write {_QUOTED}, or omit the field", _write),
         (rf"write {_QUOTED}, or `[^`]+`", _write),

@@ -28,6 +28,7 @@ from tests.dialects import (
 )
 from tests.dialects.cases import without_marks
 from tests.dialects.loading import load_text
+from tests.dialects.mistakes import all_found, kind_of, load_mistakes
 from tests.source import test_yaml_faults
 from tests.tools.check import cases as check_cases
 
@@ -60,6 +61,9 @@ def load_cases() -> Iterator[HintCase]:
     ):
         for case in cases:
             yield HintCase(f"{kind} {case.name}", without_marks(case.text), partial(_faults, check))
+    for mistake in load_mistakes():
+        kind = kind_of(mistake)
+        yield HintCase(f"mistake {mistake['what']}", mistake[kind], partial(_faults, partial(all_found, kind)))
     for number, (_, text) in enumerate(test_yaml_faults.CASES, 1):
         plain = text.replace("«", "").replace("»", "")
         yield HintCase(f"yaml {number}", plain, partial(_faults, _yaml_faults))

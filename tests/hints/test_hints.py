@@ -73,7 +73,7 @@ def test_faults_are_gone_when_their_hints_are_followed(followings: list[Followin
         if not following.is_gone or following.new - hidden.get(following.case, frozenset())
     ]
     assert wrong == []
-    assert len(followings) > 220
+    assert len(followings) > 320
 
 
 def test_hidden_faults_show(followings: list[Following]) -> None:

@@ -35,6 +35,7 @@ from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
+from opwright.source.yaml_scalar import quoted_scalar
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -228,9 +229,13 @@ class FormulaChecker:
         root = parser.parse(source).root_node
         if not root.has_error:
             return root
-        at = scalar.span_of(*_error_range(root, source))
+        at, help = scalar.span_of(*_error_range(root, source)), ""
         conditional = _CONDITIONAL.fullmatch(scalar.value)
-        help = "write `{1} ? {0} : {2}`".format(*conditional.groups()) if conditional is not None else ""
+        if conditional is not None:
+            at = scalar.span_of(0, len(scalar.value))
+            instead = "{1} ? {0} : {2}".format(*conditional.groups())
+            # YAML reads `: ` in a text without quotes as a key.
+            help = f"write `{instead if scalar.style else quoted_scalar(instead)}`"
         if "@" in scalar.value:
             help = "write `at::matmul(a, b)`: C++ has no operator `@`"
         self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at, help=help)

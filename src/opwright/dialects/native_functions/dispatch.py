@@ -48,7 +48,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         return
     if not isinstance(node, Mapping):
         before, _, after = node.value.partition(":") if isinstance(node, Scalar) else ("", "", "")
-        help = f"write `{before}: {after}`, with a blank" if after.isidentifier() else ""
+        help = f"write `{{{before}: {after}}}`, with a blank" if after.isidentifier() else ""
         builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels", help)
         return
     ignored = builder.context.ignored_keys
