@@ -27,10 +27,13 @@ from setuptools import Extension
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
 except ImportError:
-    sys.exit(
+    from opwright.source.terminal import say
+
+    say(
         f"opwright.setuptools: error: setuptools {setuptools.__version__} is too old, since it cannot build wheels: "
-        "pip install --upgrade 'setuptools>=77'"
+        "pip install --upgrade 'setuptools>=77'\n"
     )
+    sys.exit(1)
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 

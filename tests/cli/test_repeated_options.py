@@ -23,7 +23,10 @@ DROP_INS = [
 #: Values of options that take others than parts such as `1/2`.
 VALUES = {
     "--actions": ["1", "2"],
+    "--current": ["1.4.2", "1.5.0"],
     "--jobs": ["1", "2"],
+    "--seconds": ["1", "2"],
+    "--seed": ["1", "2"],
     "--target": ["2.10", "2.11"],
     "--project": ["a", "b"],
     "--section": ["schema", "python"],
@@ -96,6 +99,10 @@ def test_options_are_merged_or_refused(command: str, capsys: pytest.CaptureFixtu
             assert first[0] in error
         else:
             assert isinstance(both, list), first
+            if action.nargs == argparse.REMAINDER:
+                # All words behind it are those of a command, which may have an option of the same name.
+                assert both == [*first[1:], *second]
+                continue
             assert len(both) == len(once) + len(second) - 1, first
 
 
