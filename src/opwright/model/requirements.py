@@ -207,6 +207,13 @@ class Requirements(NamedTuple):
         read = [check.arguments() for check in self.checks]
         return frozenset[str]().union(*read, *[value.arguments() for value in self.values])
 
+    def values_by_tensor(self) -> dict[str, list[ValueCondition]]:
+        """The conditions on values of each tensor that has some."""
+        conditions: dict[str, list[ValueCondition]] = {}
+        for value in self.values:
+            conditions.setdefault(value.name, []).append(value)
+        return conditions
+
     def refusing(self, arguments: frozenset[str]) -> Requirements:
         """Those of an overload that gets no copies of some arguments, since it writes to them or returns them."""
         refused = tuple([argument.refusal for argument in self.copied if argument.name in arguments])

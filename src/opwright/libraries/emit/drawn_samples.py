@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from math import prod
@@ -132,9 +133,10 @@ def _sample(
             return None
         values[name] = (own, own) if name in lists else own
         shapes[name] = own
+    conditions = requirements.values_by_tensor()
     for name, own in shapes.items():
         try:
-            limits = limits_of(requirements, name, {**values, item_name(name): own})
+            limits = limits_of(conditions.get(name, ()), ChainMap({item_name(name): own}, values))
             tensor = _tensor(own, dtypes.of(name), names, limits)
         except Unknown:
             return None
@@ -175,7 +177,7 @@ def _chosen_values(function: NativeFunction, requirements: Requirements) -> dict
     return chosen
 
 
-def _is_broken(requirement: Requirement, values: Mapping[str, SizeValue]) -> bool:
+def _is_broken(requirement: Requirement, values: dict[str, SizeValue]) -> bool:
     given: list[dict[str, SizeValue]] = [{}]
     if requirement.each:
         items = values.get(requirement.each) or ()
@@ -183,7 +185,7 @@ def _is_broken(requirement: Requirement, values: Mapping[str, SizeValue]) -> boo
         given = [dict(zip(names, (item, index), strict=True)) for index, item in enumerate(items)]
     for more in given:
         try:
-            if not value_of(requirement.condition, {**values, **more}):
+            if not value_of(requirement.condition, ChainMap(more, values)):
                 return True
         except Unknown:
             pass

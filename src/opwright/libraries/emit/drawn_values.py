@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, value_of
 from opwright.model.declared_outputs import OutputExpression, OutputOperation
-from opwright.model.requirements import Requirements, ValueCondition, argument_names, element_name, place_name
+from opwright.model.requirements import ValueCondition, argument_names, element_name, place_name
 from opwright.source.records import NamedTuple
 
 #: Numbers from the first one to the last one.
@@ -47,15 +47,14 @@ class Limits(NamedTuple):
 NO_LIMITS: Final = Limits()
 
 
-def limits_of(requirements: Requirements | None, name: str, values: Mapping[str, SizeValue]) -> Limits:
-    """What is said of the values of a tensor, where arguments have some values, and tensors some sizes.
+def limits_of(conditions: Sequence[ValueCondition], values: Mapping[str, SizeValue]) -> Limits:
+    """What conditions on the values of a tensor say, where arguments have some values, and tensors some sizes.
 
     Raises Unknown if a condition is none that values can be drawn by.
     """
     limits = NO_LIMITS
-    for condition in () if requirements is None else requirements.values:
-        if condition.name == name:
-            limits = _limited(limits, condition, values)
+    for condition in conditions:
+        limits = _limited(limits, condition, values)
     low = limits.first if limits.order in ("ascending", "increasing") else None
     high = limits.last if limits.order in ("ascending", "increasing") else None
     for end, is_first in ((low, True), (high, False)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from math import ceil, floor, isfinite, isinf, prod
 from random import Random
@@ -62,8 +63,7 @@ class Drawer:
         self._dims: Final = {} if entry.function.requirements is None else dict(entry.function.requirements.dims)
         self._allowed: Final = AllowedDtypes(entry.function.requirements)
         requirements = entry.function.requirements
-        conditions = () if requirements is None else requirements.values
-        self._limited: Final = frozenset([condition.name for condition in conditions])
+        self._conditions: Final = {} if requirements is None else requirements.values_by_tensor()
 
     @property
     def can_draw(self) -> bool:
@@ -80,7 +80,7 @@ class Drawer:
     def _is_index(self, name: str) -> bool:
         """Whether integers of a tensor may be anything, such as places in another one."""
         codes = self._allowed.of(name)
-        if not self._allowed.are_integers(name) or name in self._limited:
+        if not self._allowed.are_integers(name) or name in self._conditions:
             return False
         return codes is None or not {TORCH_DTYPES[text] for text in dtype_names(codes)} <= {"int8", "uint8"}
 
@@ -279,14 +279,14 @@ class Drawer:
 
     # Values
 
-    def _keep_to_values(self, name: str, spec: JsonMessage, values_of: Mapping[str, SizeValue]) -> bool:
+    def _keep_to_values(self, name: str, spec: JsonMessage, values_of: dict[str, SizeValue]) -> bool:
         """Let the tensors of an argument have the values that the entry allows. False if there are none."""
         for tensor in spec.get("tensors", [spec]):
             if "shape" not in tensor:
                 continue
             try:
                 item = {item_name(name): tuple(tensor["shape"])}
-                limits = limits_of(self._entry.function.requirements, name, {**values_of, **item})
+                limits = limits_of(self._conditions.get(name, ()), ChainMap(item, values_of))
             except Unknown:
                 return False
             if limits.is_limited and not _limit(tensor, limits):

@@ -48,32 +48,29 @@ def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
     arguments: dict[str, str] = {}
     for overload in overloads:
         dims = dict(overload.requirements.dims) if overload.requirements is not None else {}
+        told = _described_values(overload)
         for argument in overload.arguments.all:
             sizes = f" `[{dims[argument.name].text}]`" if argument.name in dims else ""
             default = f", {argument.default} by default" if argument.default is not None else ""
             written = ", is written" if argument.is_write else ""
-            values = _described_values(overload, argument.name)
+            values = f", {', '.join(told[argument.name])}" if argument.name in told else ""
             arguments.setdefault(argument.name, f"{argument.name}: {argument.type}{sizes}{default}{written}{values}")
     return "\n".join(arguments.values())
 
 
-def _described_values(overload: NativeFunction, name: str) -> str:
-    """What is said of the values of an argument: words and conditions."""
+def _described_values(overload: NativeFunction) -> dict[str, list[str]]:
+    """What is said of the values of each argument of which something is: words and conditions."""
+    described: dict[str, list[str]] = {}
     requirements = overload.requirements
-    if requirements is None:
-        return ""
-    texts = [
-        value.written if value.condition is None else f"`{value.written}`"
-        for value in requirements.values
-        if value.name == name
-    ]
-    choices = [
-        check.condition.text.split("\n")
-        for check in requirements.checks
-        if check.condition.operation is OutputOperation.text_in and name in check.arguments()
-    ]
-    texts += [f"one of {', '.join([repr(choice) for choice in listed])}" for listed in choices]
-    return f", {', '.join(texts)}" if texts else ""
+    for value in () if requirements is None else requirements.values:
+        text = value.written if value.condition is None else f"`{value.written}`"
+        described.setdefault(value.name, []).append(text)
+    for check in () if requirements is None else requirements.checks:
+        if check.condition.operation is OutputOperation.text_in:
+            choices = ", ".join([repr(choice) for choice in check.condition.text.split("\n")])
+            for name in check.arguments():
+                described.setdefault(name, []).append(f"one of {choices}")
+    return described
 
 
 def _described_results(overloads: Sequence[NativeFunction]) -> str:
