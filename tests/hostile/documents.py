@@ -118,6 +118,7 @@ operators:
   batch_rule: rules::scale
   outputs: [{size: "self.sizes()", dtype: self.dtype, device: self.device}]
   samples: ["torch.randn(3, 4), 2.0"]
+  deprecated: since 1.4, use twice
   tags: [pointwise]
 - func: twice(Tensor self) -> (Tensor low, Tensor high)
   outputs: [like(self), "[self.size(0), 2]"]
@@ -153,6 +154,7 @@ operators:
   dtypes: {x: floating, weight: x}
   layout: {x: contiguous}
   requires: ["eps > 0", "d % 2 == 0"]
+  samples: {calls: ["torch.ones(2, 2), torch.ones(2)"], drawn: true, generator: "acme.samples:rms"}
   linear: weight
   reference: {function: "acme.reference:rms", tolerances: {float32: 0.1}, fallback: false}
   alias_analysis: conservative
@@ -161,6 +163,11 @@ operators:
   dims: {x: "*b d", return: d}
   reduction: return
   dispatch: {CPU: total}
+- func: picked(Tensor x, Tensor index, *, str mode="sum", int block=64) -> Tensor
+  dims: {x: "n d", index: m, return: "m d"}
+  dtypes: {index: int64}
+  values: {x: finite, index: "0 <= index < n", mode: [sum, mean], block: [power_of_two, "block <= 1024"]}
+  dispatch: {CPU: picked}
 - func: rows_copy(Tensor self, SymInt start) -> Tensor
   tags: view_copy
   dispatch: {CompositeExplicitAutogradNonFunctional: rows_copy_symint}
@@ -194,6 +201,28 @@ operators:
   tags: pointwise
   operators:
   - func: twice(Tensor self) -> Tensor
+"""
+
+_BORROWED: Final = """\
+namespace: acme
+doc: Operators of Acme.
+torch: ">=2.12"
+abi: dlpack
+frameworks: [torch, jax, tvm_ffi]
+cpp_namespace: acme::deep
+kernel_namespace: acme::kernels
+python_package: acme_ops
+includes: [acme/kernels.h]
+operators:
+- func: scale(Tensor x, float factor=2, *, str mode="a") -> Tensor
+  doc: Scales a tensor.
+  deprecated: use twice
+  dispatch: {CPU: scale, CUDA: "fast::scale"}
+  dims: {x: "*b d", return: "*b d"}
+  dtypes: {x: [float32, float64]}
+  layout: {x: contiguous}
+  requires: "d % 2 == 0"
+  samples: {calls: "torch.ones(2, 2)", drawn: false}
 """
 
 _BACKEND: Final = """\
@@ -333,6 +362,7 @@ DOCUMENTS: Final = (
         "library", "library", ("samples", "if", *_FORMULAS), operators=_LIBRARY, derivatives=_LIBRARY_DERIVATIVES
     ),
     _document("stable library", "library", ("samples", "if"), operators=_STABLE),
+    _document("library of borrowed tensors", "library", ("samples",), operators=_BORROWED),
     _document(
         "backend",
         "backend",
