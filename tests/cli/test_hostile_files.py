@@ -27,6 +27,9 @@ PATHS = (
     "PYTHON",
     "TORCH",
     "SPEC",
+    "ENTRY",
+    "CANDIDATE",
+    "OTHER",
 )
 DIGITS = "9" * 20_000
 #: The end of a name, and a text.
@@ -62,7 +65,7 @@ def words_of(command: str, argument: str, path: str) -> list[str]:
     elif argument.startswith("-"):
         run += [argument, path]
     else:
-        run[-1 if argument in ("new", "folder") else 0] = f"{path}:{DIGITS}" if command == "where" else path
+        run[-1 if argument in ("new", "folder", "candidate") else 0] = f"{path}:{DIGITS}" if command == "where" else path
     return [command, *run]
 
 

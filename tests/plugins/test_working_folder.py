@@ -29,6 +29,7 @@ COMMAND_RUNS: dict[str, Sequence[str]] = {
     "stubs": ("--library", "l.yaml", "--out", "stubs", "--namespace", "mine"),
     "upgraders": ("--bytecode", "upgraders.json", "--out", "out"),
     "check": ("l.yaml",),
+    "accept": ("l.yaml::nothing", "ops.cpp"),
     "coverage": ("--backend", "b.yaml"),
     "conformance": (".",),
     "diff": ("l.yaml", "l.yaml"),
