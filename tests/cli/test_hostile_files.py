@@ -39,6 +39,16 @@ NUMBERS = [
     (".json", f'{{"format": {DIGITS}, "kind": "library", "files": [{DIGITS}], "entries": [["a", {DIGITS}, "b"]]}}'),
     (".cpp", f'TORCH_LIBRARY(acme, m) {{ m.def("f(Tensor a, int b=0x{"f" * 15_000}) -> Tensor"); }}\n// {DIGITS}\n'),
 ]
+#: A library whose operator can be judged.
+JUDGED = """\
+namespace: mine
+operators:
+- func: one(Tensor x) -> Tensor
+  dispatch: {CPU: one}
+  dims: {x: n, return: n}
+  dtypes: {x: floating}
+  reference: torch:abs
+"""
 #: The start of a name: bytes that are not UTF-8, an escape that deletes a line, and line breaks.
 NAME = os.fsdecode(b"a\xff\xc3\x1b[2K\rb\n")
 
@@ -57,7 +67,7 @@ def path_arguments() -> list[tuple[str, str]]:
 
 def words_of(command: str, argument: str, path: str) -> list[str]:
     """A run of a command that has a path as an argument."""
-    run = [*COMMAND_RUNS[command]]
+    run = [*COMMAND_RUNS[command]] if command != "accept" or argument == "entry" else ["judged.yaml", "candidate.py"]
     if argument in run:
         run[run.index(argument) + 1] = path
     elif command == "dump" and argument in ("--backend", "--from"):
@@ -65,7 +75,8 @@ def words_of(command: str, argument: str, path: str) -> list[str]:
     elif argument.startswith("-"):
         run += [argument, path]
     else:
-        run[-1 if argument in ("new", "folder", "candidate") else 0] = f"{path}:{DIGITS}" if command == "where" else path
+        place = -1 if argument in ("new", "folder", "candidate") else 0
+        run[place] = f"{path}:{DIGITS}" if command == "where" else path
     return [command, *run]
 
 
@@ -74,6 +85,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with the files that the runs name."""
     (tmp_path / "b.yaml").write_text(BACKEND)
     (tmp_path / "l.yaml").write_text("namespace: mine\noperators:\n- func: one(Tensor x) -> Tensor\n")
+    (tmp_path / "judged.yaml").write_text(JUDGED)
+    # It is loaded and called, and refused.
+    (tmp_path / "candidate.py").write_text("def one(x):\n    return x\n")
     (tmp_path / "selection.yaml").write_text("operators: {}\n")
     (tmp_path / "ops.cpp").write_text('TORCH_LIBRARY(acme, m) { m.def("one(Tensor x) -> Tensor"); }\n')
     monkeypatch.chdir(tmp_path)

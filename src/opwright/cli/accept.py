@@ -19,7 +19,7 @@ import sys
 from typing import Final
 
 from opwright.cli.arguments import not_empty
-from opwright.source.terminal import print_document, say
+from opwright.source.terminal import print_document, print_rendered, say, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,5 +78,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
             speed=arguments.speed,
             sanitize=arguments.sanitize,
         )
-    print_document(f"{verdict.as_json() if arguments.format == 'json' else verdict}\n")
+    if arguments.format == "json":
+        print_document(f"{verdict.as_json()}\n")
+    else:
+        print_rendered(visible(f"{verdict}\n"))
     return verdict.status
