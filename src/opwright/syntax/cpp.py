@@ -23,7 +23,14 @@ _ESCAPES: Final = {
 }
 #: The same, and the other characters that a compiler may take for the end of a line or of the file. An octal escape has
 #: three digits at most, so a digit after it is another character.
-_TABLE: Final = str.maketrans({**{chr(code): f"\\{code:03o}" for code in (*range(32), 127)}, **_ESCAPES})
+_TABLE: Final = str.maketrans(
+    {
+        **{chr(code): f"\\{code:03o}" for code in (*range(32), 127)},
+        # Templates end lines here too.
+        **{end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"},
+        **_ESCAPES,
+    }
+)
 
 #: The path of a header. It ends neither the brackets nor the quotes around it, nor the line.
 _HEADER: Final = lazy_pattern(r"[^\s\"<>\\][^\"<>\\]*")
@@ -36,6 +43,8 @@ def string_literal(text: str) -> str:
     "str UPLO=\\"L\\""
     >>> print(string_literal("a\\r\\0"))
     "a\\015\\000"
+    >>> print(string_literal("a\\u2028"))
+    "a\\u2028"
     """
     # `str.translate` is slow, and few texts need it.
     if '"' in text or "\\" in text or not text.isprintable():

@@ -112,4 +112,4 @@ def _argument_value(argument: Argument) -> str:
 
 
 def _indent(text: str) -> str:
-    return "\n".join([f"  {line}" for line in text.splitlines()])
+    return "\n".join([f"  {line}" for line in text.split("\n")])

@@ -145,7 +145,8 @@ def default_value(argument: Argument) -> tuple[bool, str]:
     if value is None:
         return True, "{}"
     if isinstance(value, str):
-        return True, f"::opwright::value_of({string_literal(value)}, {len(value.encode())})"
+        text = string_literal(value)
+        return True, f"::opwright::value_of({text}, sizeof({text}) - 1)"
     if isinstance(value, list):
         if not value:
             return True, "::opwright::value_of(nullptr, 0)"

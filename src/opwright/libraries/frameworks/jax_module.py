@@ -22,7 +22,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary, PythonGradient
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
-from opwright.syntax.python import string_literal, variable_name
+from opwright.syntax.python import docstring_text, string_literal, variable_name
 
 #: The types of parameters in Python by the words of `opwright::Kind`.
 ANNOTATIONS: Final = {
@@ -115,7 +115,7 @@ def docstring(operator: ViewOperator) -> str:
     if dims:
         sizes = ", ".join([f"`{name}` `[{pattern.text}]`" for name, pattern in dims.items()])
         lines += ["", f"Sizes: {sizes}."]
-    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    text = docstring_text("\n".join(lines))
     indented = "\n".join([f"    {line}".rstrip() for line in text.split("\n")])
     return f'    """{indented[4:]}\n    """'
 
