@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from opwright.libraries.judge.worker import hide_memory, receive, send
@@ -68,9 +69,8 @@ class Oracle:
         self._judge: Final[dict[str, Any]] = {}
         if facts["check"]:
             exec(compile(facts["check"], "<checks>", "exec"), self._judge)
-        sys.path[:0] = facts["folders"]
         module, _, name = facts["reference"].partition(":")
-        self._reference: Final[Callable[..., Any]] = getattr(import_module(module), name)
+        self._reference: Final[Callable[..., Any]] = getattr(_imported(module, facts["folders"]), name)
         self._arguments: Final[list[_Message]] = facts["arguments"]
         self._written: Final = [argument["name"] for argument in self._arguments if argument["written"]]
         self._cases: Final[list[_Case]] = []
@@ -677,6 +677,16 @@ def laid_out(text: str, shape: Sequence[int], layout: str) -> str:
     if not layout or not least <= len(shape) <= most or (layout == "expanded" and not shape[0]):
         return text
     return _LAYOUTS[layout].format(text, shape[-1], tuple(shape))
+
+
+def _imported(module: str, folders: Sequence[str]) -> ModuleType:
+    """A module that is looked for in some folders first. What PyTorch imports later is not looked for there first."""
+    before = [*sys.path]
+    sys.path[:0] = folders
+    try:
+        return import_module(module)
+    finally:
+        sys.path[:] = [*before, *folders]
 
 
 def serve(connection: socket.socket) -> None:
