@@ -15,8 +15,10 @@ from opwright.source.diagnostic import did_you_mean
 from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.libraries import (
+    formula_reasons,
     is_internal,
     library_reasons,
+    on_one_line,
     operator_reasons,
     python_gradient_reasons,
     removal_text,
@@ -25,8 +27,6 @@ from opwright.tools.diff.records import Audience, ChangeKind, Comparison, Operat
 from opwright.tools.diff.schema_rules import backward_faults, forward_faults
 from opwright.tools.dump.data import JsonValue, field_data
 from opwright.tools.dump.shims import OperatorShims, shim_faults
-
-_BREAKS: Final = frozenset((Audience.gradients,))
 
 
 def gradient_differences(old: DifferentiableFunction, new: DifferentiableFunction) -> Iterator[Reason]:
@@ -42,8 +42,8 @@ def gradient_differences(old: DifferentiableFunction, new: DifferentiableFunctio
         elif after is None and key != DEFAULT_KEY:
             yield Reason(f"it no longer has formulas{where}")
         else:
-            yield from _formula_reasons("gradient", _backward(before), _backward(after), where)
-            yield from _formula_reasons("tangent", _forward(old, key), _forward(new, key), where)
+            yield from formula_reasons("gradient", _backward(before), _backward(after), where)
+            yield from formula_reasons("tangent", _forward(old, key), _forward(new, key), where)
             yield from _saved_reasons(before, after, where)
 
 
@@ -51,7 +51,7 @@ def _backward(info: DifferentiabilityInfo | None) -> dict[str, str]:
     """Formulas of gradients by the argument; those that say that there is none are left out."""
     derivatives = () if info is None else info.derivatives
     return {
-        name: _on_one_line(derivative.original_formula)
+        f"`{name}`": on_one_line(derivative.original_formula)
         for derivative in derivatives
         for name in derivative.var_names
         if not derivative.is_not_implemented
@@ -61,24 +61,9 @@ def _backward(info: DifferentiabilityInfo | None) -> dict[str, str]:
 def _forward(function: DifferentiableFunction, key: str) -> dict[str, str]:
     """Formulas of tangents by the result."""
     return {
-        ", ".join(derivative.var_names): _on_one_line(derivative.formula)
+        f"`{', '.join(derivative.var_names)}`": on_one_line(derivative.formula)
         for derivative in function.forward.get(key, ())
     }
-
-
-def _on_one_line(formula: str) -> str:
-    return " ".join(formula.split())
-
-
-def _formula_reasons(what: str, old: Mapping[str, str], new: Mapping[str, str], where: str) -> Iterator[Reason]:
-    for name in new:
-        if name not in old:
-            yield Reason(f"the {what} of `{name}` is known{where}", level=Level.minor)
-        elif old[name] != new[name]:
-            yield Reason(f"the {what} of `{name}`{where} is `{new[name]}` instead of `{old[name]}`")
-    for name in old:
-        if name not in new:
-            yield Reason(f"the {what} of `{name}` is no longer known{where}", _BREAKS)
 
 
 def _saved_reasons(

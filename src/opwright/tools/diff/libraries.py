@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.model.library import LibraryFields
@@ -117,28 +117,34 @@ def library_reasons(old: OperatorLibrary, new: OperatorLibrary) -> Iterator[Reas
         yield Reason(f"it has C shims for {device}", level=Level.minor)
 
 
+def formula_reasons(what: str, old: Mapping[str, str], new: Mapping[str, str], where: str = "") -> Iterator[Reason]:
+    """What differs between formulas, by the texts that say what they are of."""
+    for name in new:
+        if name not in old:
+            yield Reason(f"the {what} of {name} is known{where}", level=Level.minor)
+        elif old[name] != new[name]:
+            yield Reason(f"the {what} of {name}{where} is `{new[name]}` instead of `{old[name]}`")
+    for name in old:
+        if name not in new:
+            yield Reason(f"the {what} of {name} is no longer known{where}", _BREAKS_GRADIENTS)
+
+
+def on_one_line(formula: str) -> str:
+    """A formula without the ends of its lines."""
+    return " ".join(formula.split())
+
+
 def python_gradient_reasons(old: PythonGradient | None, new: PythonGradient | None) -> Iterator[Reason]:
     """What differs between the formulas of an operator that are computed in Python."""
-    for what, sides in (
-        ("gradient", [_backward(each) for each in (old, new)]),
-        ("tangent", [_forward(each) for each in (old, new)]),
-    ):
-        before, after = sides
-        for name in after:
-            if name not in before:
-                yield Reason(f"the {what} of {name} is known", level=Level.minor)
-            elif before[name] != after[name]:
-                yield Reason(f"the {what} of {name} is `{after[name]}` instead of `{before[name]}`")
-        for name in before:
-            if name not in after:
-                yield Reason(f"the {what} of {name} is no longer known", _BREAKS_GRADIENTS)
+    yield from formula_reasons("gradient", _backward(old), _backward(new))
+    yield from formula_reasons("tangent", _forward(old), _forward(new))
 
 
 def _backward(gradient: PythonGradient | None) -> dict[str, str]:
     formulas = () if gradient is None else gradient.formulas
-    return {f"`{name}`": " ".join(formula.text.split()) for formula in formulas for name in formula.arguments}
+    return {f"`{name}`": on_one_line(formula.text) for formula in formulas for name in formula.arguments}
 
 
 def _forward(gradient: PythonGradient | None) -> dict[str, str]:
     formulas = () if gradient is None else gradient.forward
-    return {f"result {place}": " ".join(formula.text.split()) for formula in formulas for place in formula.results}
+    return {f"result {place}": on_one_line(formula.text) for formula in formulas for place in formula.results}
