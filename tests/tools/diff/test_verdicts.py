@@ -49,6 +49,13 @@ PAIRS = {
     "number of results": _schemas("f(Tensor x) -> Tensor", "f(Tensor x) -> (Tensor, Tensor)", "major", "major"),
     "written": _schemas("f(Tensor x) -> ()", "f(Tensor(a!) x) -> ()", "major", "major"),
     "view": Pair("", "", "major", "major", ("f(Tensor x) -> Tensor", "f(Tensor(a) x) -> Tensor(a)")),
+    # Conditions on a new argument hold for calls that leave it out, or they do not.
+    "condition that the default fulfils": Pair(
+        CPU, f"{CPU}|requires: n > 0", "minor", "major", ("f(Tensor x) -> Tensor", "f(Tensor x, int n=1) -> Tensor")
+    ),
+    "condition that the default breaks": Pair(
+        CPU, f"{CPU}|requires: n > 1", "major", "major", ("f(Tensor x) -> Tensor", "f(Tensor x, int n=1) -> Tensor")
+    ),
     # Conditions that are compared as sets.
     "condition": Pair(CPU, f"{CPU}|requires: eps > 0", "major", "minor"),
     "stricter number": Pair(f"{CPU}|requires: eps >= 0", f"{CPU}|requires: eps > 0", "major", "minor"),

@@ -8,15 +8,15 @@ do, and the report says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias, TypeVar
 
 from opwright.libraries.emit.python.output_text import described_expression
 from opwright.model.declared_outputs import OutputExpression, OutputOperation, dtype_codes
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
-from opwright.tools.diff.calls import CallJudge, Drawing, DrawnCall, NotJudged, shown_call
+from opwright.tools.diff.calls import CallJudge, DescribedTensor, Drawing, DrawnCall, NotJudged, shown_call
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.records import Audience, Reason
 
@@ -31,14 +31,19 @@ _FEWEST: Final = 20
 _MESSAGE: Final = re.compile(r"(.*?) (?:has|have|is|are) .*, and (ha(?:s|ve) to .+)", re.DOTALL)
 _LAYOUT: Final = re.compile(r"(.*) is not (.*), and has to be", re.DOTALL)
 
+_Judgement = TypeVar("_Judgement")
 _Set: TypeAlias = "dict[tuple[object, ...], Requirement]"
 
 
 class _Evidence(NamedTuple):
-    """What drawn calls show: a call that is no longer taken, one that is taken now, and how many the old form took."""
+    """What drawn calls show: a call that is no longer taken, and one that is taken now.
+
+    Both forms judged so many, of which the old one took so many.
+    """
 
     lost: str
     gained: str
+    judged: int
     taken: int
 
 
@@ -50,8 +55,6 @@ def contract_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
     before, after = _checks(old), _checks(new)
     lost = [check for key, check in after.items() if key not in before and not _follows(key, before)]
     gained = [check for key, check in before.items() if key not in after and not _follows(key, after)]
-    shared = {argument.name for argument in old.arguments.all}
-    lost = [check for check in lost if check.arguments() <= shared]
     if lost or gained:
         yield from _condition_reasons(old, new, lost, gained)
     yield from _value_reasons(old, new)
@@ -154,15 +157,21 @@ def _condition_reasons(
         says = f"it needs: {texts[0]}"
         if evidence is not None and evidence.lost:
             yield Reason(f"{says}; it no longer takes {evidence.lost}", _CALLERS)
-        elif evidence is None or evidence.taken < _FEWEST or not gained:
+        elif evidence is None or evidence.taken < _FEWEST or (not gained and _is_stricter(lost, old)):
             # A condition more, which nothing before says: drawn calls are no proof that it is idle.
             yield Reason(f"{says}; no drawn call shows it", _CALLERS)
         else:
-            told = f"no call of {evidence.taken} that were taken, of {_DRAWN} drawn ones, is refused"
+            told = f"no call of {evidence.taken} that were taken, of {evidence.judged} drawn ones, is refused"
             yield Reason(f"{says}; {told}", level=Level.minor)
     if gained and not (evidence is not None and evidence.lost and not evidence.gained):
         shown = f"; it takes {evidence.gained}" if evidence is not None and evidence.gained else ""
         yield Reason(f"it no longer needs: {texts[1]}{shown}", level=Level.minor)
+
+
+def _is_stricter(checks: Sequence[Requirement], old: NativeFunction) -> bool:
+    """Whether a condition is about arguments that the old form has. Of others its calls have the defaults."""
+    names = {argument.name for argument in old.arguments.all}
+    return any(check.arguments() <= names for check in checks)
 
 
 def _text(check: Requirement) -> str:
@@ -180,14 +189,10 @@ def _text(check: Requirement) -> str:
 
 def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -> _Evidence | None:
     """What drawn calls show of those that are lost, and of those that are gained; None if they show nothing."""
-    judges = [CallJudge(old), CallJudge(new)]
     lost = gained = ""
-    taken = 0
-    for call in Drawing((old, new)).calls(_DRAWN):
-        try:
-            before, after = (judge.refusal(_of(call, form)) for judge, form in zip(judges, (old, new), strict=True))
-        except NotJudged:
-            continue
+    judged = taken = 0
+    for call, (before, after) in _judged_calls(old, new, CallJudge.refusal):
+        judged += 1
         taken += before is None
         if before is None and after is not None and not lost:
             lost = shown_call(call)
@@ -195,12 +200,35 @@ def _drawn(old: NativeFunction, new: NativeFunction, seeks: tuple[bool, bool]) -
             gained = shown_call(call)
         if all(shown or not is_sought for shown, is_sought in zip((lost, gained), seeks, strict=True)):
             break
-    return _Evidence(lost, gained, taken) if taken or gained else None
+    return _Evidence(lost, gained, judged, taken) if taken or gained else None
 
 
-def _of(call: DrawnCall, form: NativeFunction) -> DrawnCall:
-    """A call of one form, which leaves out what that one does not have, and has its defaults for the rest."""
+def _judged_calls(
+    old: NativeFunction, new: NativeFunction, judge: Callable[[CallJudge, DrawnCall], _Judgement]
+) -> Iterator[tuple[DrawnCall, tuple[_Judgement, _Judgement]]]:
+    """Drawn calls with the arguments of both forms, and what is said of each; the rest has its defaults.
+
+    Those are left out of which nothing can be said.
+    """
+    names = {argument.name for argument in old.arguments.all} & {argument.name for argument in new.arguments.all}
+    forms = [(CallJudge(form), form) for form in (old, new)]
+    for drawn in Drawing((old, new)).calls(_DRAWN):
+        call = {name: value for name, value in drawn.items() if name in names}
+        try:
+            before, after = (judge(each, _completed(call, form)) for each, form in forms)
+        except NotJudged:
+            continue
+        yield call, (before, after)
+
+
+def _completed(call: DrawnCall, form: NativeFunction) -> DrawnCall:
+    """A call of a form, with its defaults for the arguments that the call leaves out."""
     return {argument.name: call.get(argument.name, argument.default_value) for argument in form.arguments.all}
+
+
+def _results(judge: CallJudge, call: DrawnCall) -> tuple[DescribedTensor, ...] | None:
+    """What a call gives; None if it is refused."""
+    return None if judge.refusal(call) else judge.results(call)
 
 
 def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
@@ -215,15 +243,8 @@ def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason
     facts = [[(output.size, output.dtype, output.device) for output in outputs] for outputs in (before, after)]
     if facts[0] == facts[1]:
         return
-    judges = [CallJudge(old), CallJudge(new)]
     compared = 0
-    for call in Drawing((old, new)).calls(_DRAWN):
-        try:
-            if any(judge.refusal(_of(call, form)) for judge, form in zip(judges, (old, new), strict=True)):
-                continue
-            first, second = (judge.results(_of(call, form)) for judge, form in zip(judges, (old, new), strict=True))
-        except NotJudged:
-            continue
+    for call, (first, second) in _judged_calls(old, new, _results):
         if first is None or second is None:
             continue
         compared += 1
