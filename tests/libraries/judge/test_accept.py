@@ -138,6 +138,22 @@ def test_script_replays_a_finding(scale_judge: Judge, folder: Path) -> None:
     assert done.stdout.count("tensor(") == 2
 
 
+def test_script_finds_references_elsewhere(folder: Path, tmp_path: Path) -> None:
+    """The reference of an entry may be in another folder than its file, from where a script imports it too."""
+    library = tmp_path / "library" / "acme.yaml"
+    library.parent.mkdir()
+    entry = 'func: twice(Tensor x) -> Tensor\n  dispatch: {CPU: twice}\n  dims: {x: "*b", return: "*b"}\n'
+    library.write_text(f"namespace: acme\noperators:\n- {entry}  reference: elsewhere:twice\n", encoding="utf-8")
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "elsewhere.py").write_text("def twice(x):\n    return x * 2\n", encoding="utf-8")
+    with Judge(f"{library}::twice", folders=(str(tmp_path / "modules"),)) as judge:
+        verdict = verdict_of(judge, tmp_path, "def twice(x):\n    return x * 3\n")
+    assert verdict.finding is not None
+    subprocess.run(
+        [sys.executable, "-c", verdict.finding.script], cwd=folder, capture_output=True, check=True, timeout=100
+    )
+
+
 def test_written_arguments_are_compared(folder: Path) -> None:
     """An operator that writes is judged by its reference, with indices that the entry allows."""
     right = "def mark_(x, index):\n    x[index] = 1\n"

@@ -83,6 +83,11 @@ def entry_of(file: SourceFile, name: str) -> JudgedEntry:
     return JudgedEntry(function, library, file)
 
 
+def module_folders(entry: JudgedEntry, folders: tuple[str, ...]) -> list[str]:
+    """Where the module of a reference is looked for first: the folder of the library file, then those of the user."""
+    return [os.path.dirname(os.path.abspath(entry.file.path)), *folders]
+
+
 def oracle_facts(entry: JudgedEntry, folders: tuple[str, ...]) -> dict[str, object]:
     """What an oracle has to know of an entry with a reference. `folders` are those of modules of Python."""
     function = entry.function
@@ -101,7 +106,7 @@ def oracle_facts(entry: JudgedEntry, folders: tuple[str, ...]) -> dict[str, obje
         "check": f"{opening}{KIND}\n\n{HELPERS}\n{check}" if check else "",
         "reference": fields.reference.path,
         "tolerances": dict(fields.reference.tolerances),
-        "folders": [os.path.dirname(os.path.abspath(entry.file.path)), *folders],
+        "folders": module_folders(entry, folders),
         "arguments": [
             {
                 "name": argument.name,

@@ -12,7 +12,7 @@ from typing import Final
 from opwright.libraries.emit.python.fakes import has_fake
 from opwright.libraries.judge.candidates import Candidate, NotBuilt, built, find_candidate, sanitizer_environment
 from opwright.libraries.judge.drawing import FILLS, LAYOUTS, NOT_FINITE, Drawer, Recipe
-from opwright.libraries.judge.entry import JudgedEntry, oracle_facts
+from opwright.libraries.judge.entry import JudgedEntry, module_folders, oracle_facts
 from opwright.libraries.judge.processes import Desk, Ended, JsonMessage, ProcessFailed, WorkerLimits, WorkerProcess
 from opwright.libraries.judge.verdict import ACCEPTED, REFUSED, UNDECIDED, Finding, Timing, Verdict
 from opwright.source.records import NamedTuple
@@ -358,7 +358,7 @@ class Judgement:
         reference = self._entry.function.library_fields.reference
         assert reference is not None
         module, _, function = reference.path.partition(":")
-        folder = os.path.dirname(os.path.abspath(self._entry.file.path))
+        folders = module_folders(self._entry, self._options.folders)
         before = ""
         if what.get("before"):
             before = f"; [candidate(*given) for _ in range({what['before']}) for given in [arguments()[0]]]"
@@ -367,14 +367,10 @@ class Judgement:
             before += f"; torch.set_default_dtype(torch.{settings['dtype']})"
         author = "  # after torch.manual_seed(" in case.script
         given = case.script.partition("  # after ")[0]
-        seed = (
-            f"torch.manual_seed({case.script.rpartition('(')[2] if False else case.message.get('seed', 0)}), "
-            if author
-            else ""
-        )
+        seed = f"torch.manual_seed({case.message.get('seed', 0)}), " if author else ""
         lines = [
             "import importlib, sys, torch",
-            f"sys.path.insert(0, {folder!r}); reference = importlib.import_module({module!r}).{function}",
+            f"sys.path[:0] = {folders!r}; reference = importlib.import_module({module!r}).{function}",
             self._candidate.loader(self._entry.operator, self._form),
             f"arguments = lambda: ({seed}(lambda *given, **named: (given, named))({given}))"
             + ("[1]" if author else ""),
@@ -818,8 +814,7 @@ class Judgement:
         reference = self._entry.function.library_fields.reference
         assert reference is not None
         module, _, function = reference.path.partition(":")
-        folders = [os.path.dirname(os.path.abspath(self._entry.file.path)), *self._options.folders]
-        for folder in folders:
+        for folder in module_folders(self._entry, self._options.folders):
             path = os.path.join(folder, *module.split(".")) + ".py"
             if os.path.isfile(path):
                 return Candidate(reference.path, "python", path, function)
