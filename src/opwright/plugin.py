@@ -82,7 +82,7 @@ if TYPE_CHECKING:
         expect_string,
         expect_strings,
     )
-    from opwright.source.nodes import Mapping, Node, Scalar, Sequence, text_of
+    from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, text_of
     from opwright.source.records import not_fingerprinted
     from opwright.source.span import Span
     from opwright.source.text import SourceFile
@@ -132,7 +132,7 @@ __all__ = [
     "ListOf",
     "ListedOperator",
     "LoadContext",
-    "Mapping",
+    "MappingNode",
     "NativeFunction",
     "NativeFunctionsGroup",
     "NoCForm",
@@ -145,7 +145,7 @@ __all__ = [
     "Registration",
     "RegistrationChange",
     "Scalar",
-    "Sequence",
+    "SequenceNode",
     "Sharded",
     "Signature",
     "Slots",
@@ -274,7 +274,7 @@ _MODULES: Final = {
         "expect_string",
         "expect_strings",
     ),
-    "source.nodes": ("Mapping", "Node", "Scalar", "Sequence", "text_of"),
+    "source.nodes": ("MappingNode", "Node", "Scalar", "SequenceNode", "text_of"),
     "source.records": ("not_fingerprinted",),
     "source.span": ("Span",),
     "source.text": ("SourceFile",),
@@ -282,12 +282,20 @@ _MODULES: Final = {
 }
 
 _LAZY_EXPORTS: Final = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}
+#: Names of 0.1 that collide with those of Python, and are deprecated.
+_RENAMED: Final = {"Mapping": "MappingNode", "Sequence": "SequenceNode"}
 
 
 # Type checkers take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
+        if name in _RENAMED:
+            import warnings
+
+            message = f"`opwright.plugin.{name}` is now `{_RENAMED[name]}`"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            name = _RENAMED[name]
         home = _LAZY_EXPORTS.get(name)
         if home is None:
             raise AttributeError(f"module `opwright.plugin` has no attribute `{name}`")

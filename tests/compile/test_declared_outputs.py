@@ -24,7 +24,7 @@ from opwright.model.native_function import TypeStyle
 from opwright.schema import parse_schema
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping
+from opwright.source.nodes import MappingNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.compile.compiler import Compiler
@@ -140,7 +140,7 @@ def row_outputs(row: Row) -> DeclaredOutputs:
     """The declared outputs of a row."""
     file = SourceFile("ops.yaml", f"outputs: {row.outputs}\n")
     root = load_yaml(file)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     key, node = root.entries[0]
     sink = Diagnostics()
     outputs = load_outputs(key, node, parse_schema(row.schema), frozenset(), sink)

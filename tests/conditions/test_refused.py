@@ -11,7 +11,7 @@ from opwright.libraries.dialect.requirements import RequirementsLoader
 from opwright.model.requirements import Requirements
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping
+from opwright.source.nodes import MappingNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -66,7 +66,7 @@ def test_entries_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFi
 def requirements(schema: str, fields: str) -> Requirements:
     """What the fields of an entry require."""
     entry, sink = load_yaml(SourceFile("ops.yaml", fields)), Diagnostics()
-    assert isinstance(entry, Mapping)
+    assert isinstance(entry, MappingNode)
     function = parse_schema(schema)
     loaded = RequirementsLoader(function, function, ("result",), sink).load(entry)
     assert not len(sink)

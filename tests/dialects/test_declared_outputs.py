@@ -11,7 +11,7 @@ from opwright.model.declared_outputs import DeclaredOutputs, OutputOperation, Va
 from opwright.schema import parse_schema
 from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Scalar, SequenceNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.dialects.cases import Case, load_cases
@@ -26,9 +26,9 @@ def loaded(text: str) -> tuple[list[DeclaredOutputs | None], Diagnostics]:
     sink = Diagnostics()
     outputs = []
     entries = load_yaml(SourceFile("ops.yaml", text))
-    assert isinstance(entries, Sequence)
+    assert isinstance(entries, SequenceNode)
     for entry in entries:
-        assert isinstance(entry, Mapping)
+        assert isinstance(entry, MappingNode)
         schema, field = entry.get("func"), entry.entry("outputs")
         assert isinstance(schema, Scalar)
         assert field is not None

@@ -42,7 +42,7 @@ from opwright.release.version import parse_version
 from opwright.run.loading import load as load_pytorch
 from opwright.source.built_nodes import NodeValue, node_at, part_of, with_entries, without_entries
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults
 
@@ -278,32 +278,34 @@ ops:
 """
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """A backend file from a file of the vendor."""
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     ops = root.get("ops")
-    assert isinstance(ops, Sequence)
+    assert isinstance(ops, SequenceNode)
     supported: list[NodeValue] = []
     for item in ops.items:
-        assert isinstance(item, Mapping)
+        assert isinstance(item, MappingNode)
         name = item.get("name")
         assert isinstance(name, Scalar)
         short = part_of(name, 0, name.value.index("("))
         options = without_entries(item, lambda key: key == "name")
         if options.entries:
-            supported.append(Mapping(item.file, item.start, item.end, [(short, with_entries(options, {"level": 2}))]))
+            supported.append(
+                MappingNode(item.file, item.start, item.end, [(short, with_entries(options, {"level": 2}))])
+            )
         else:
             supported.append(short)
     if context.catalog is None:
         context.sink.error("E2341", "needs operators")
     head = node_at(root, {"backend": "PrivateUse1", "cpp_namespace": "acme", "supported": supported})
-    assert isinstance(head, Mapping)
+    assert isinstance(head, MappingNode)
     return head
 
 
 def is_acme(root: Node) -> bool:
     """Whether a file is one of the vendor."""
-    return isinstance(root, Mapping) and root.get("acme_version") is not None
+    return isinstance(root, MappingNode) and root.get("acme_version") is not None
 
 
 READER = BackendReader("acme file", is_acme, rewrite, plugin="acme")
@@ -344,7 +346,7 @@ def test_reading_beside() -> None:
             return SourceFile(path, "acme_version: 1\nops: []\n")
         raise Fault.at("E0001", f"no such file: `{path}`")
 
-    root = Mapping(SourceFile("folder/a.yaml", "x"), 0, 1, [])
+    root = MappingNode(SourceFile("folder/a.yaml", "x"), 0, 1, [])
     context = context_of(Diagnostics(), read_file=read_file)
     assert is_acme(read_beside(root, "more.yaml", context))
     with pytest.raises(Fault):

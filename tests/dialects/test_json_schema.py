@@ -12,7 +12,7 @@ from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS, ROWS_BY_NAME, json_schema
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping as Node
+from opwright.source.nodes import MappingNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.dialects.cases import Case, load_cases
@@ -36,7 +36,7 @@ def test_every_field_of_the_loader_is_described() -> None:
     sink = Diagnostics()
     text = "".join(f"{name}: [[]]\n" for name in (*names, "other"))
     entry = load_yaml(SourceFile("ops.yaml", text))
-    assert isinstance(entry, Node)
+    assert isinstance(entry, MappingNode)
     load_entry(entry, EntryContext(frozenset(), frozenset(), sink, fields=ROWS_BY_NAME))
     assert [place[0] for place in found_faults(sink) if place[3] == "E0303"] == [len(names) + 1]
     hints = [str(diagnostic.help) for diagnostic in sink if diagnostic.code == "E0303"]

@@ -12,7 +12,7 @@ from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
 from opwright.dialects.derivatives.formula_shapes import formula_parser
 from opwright.model.derivatives import words_of
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping, Scalar
+from opwright.source.nodes import MappingNode, Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -34,7 +34,7 @@ def faults_of(*formulas: str, strict: bool = False) -> list[tuple[str, int]]:
     text = "".join([f"f{number}: '{formula}'\n" for number, formula in enumerate(formulas)])
     root, sink = load_yaml(SourceFile("derivatives.yaml", text)), Diagnostics()
     checker = FormulaChecker(None, FormulaHelpers(frozenset(("twice",)), {}, are_all=False), sink, strict=strict)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     for _, value in root.entries:
         assert isinstance(value, Scalar)
         checker.check(value, frozenset(words_of(value.value)), SCOPE)

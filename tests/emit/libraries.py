@@ -15,7 +15,7 @@ from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.model.library import Library
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Sequence
+from opwright.source.nodes import SequenceNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.dialects.loading import NAMES
@@ -78,7 +78,7 @@ def library_catalog(entries: str, library: Library = ACME) -> Catalog:
     report = CrossReport(sink)
     context = EntryContext(frozenset((*NAMES, "out", "inplace")), frozenset(), sink, library=library)
     items = load_yaml(SourceFile("operators.yaml", entries))
-    assert isinstance(items, Sequence)
+    assert isinstance(items, SequenceNode)
     linked = link_entries(load_entries(items, context, report), report, tag_by_kind=True)
     sink.raise_if_errors()
     return Catalog(*linked, dispatch_keys(), {})

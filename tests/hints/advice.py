@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
 from opwright.source.edits import added_field, apply_edits, deleted_field, deleted_item, find_path
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -60,7 +60,7 @@ def _write(span: Span, new: str) -> str | None:
 def _write_field(span: Span, key: str, value: str) -> str | None:
     """Set a field of the smallest mapping that has it; else write it in place of the field at the span, or add it."""
     path = _path(span)
-    mappings = [node for node in path if isinstance(node, Mapping)]
+    mappings = [node for node in path if isinstance(node, MappingNode)]
     mapping = next((mapping for mapping in reversed(mappings) if mapping.entry(key) is not None), None)
     if mapping is not None:
         own = mapping.entry(key)
@@ -128,7 +128,7 @@ def _add_kernel(span: Span, key: str, kernel: str) -> str | None:
     """Add a kernel to the entry around the span."""
     entry = _entry(span)
     dispatch = None if entry is None else entry.get("dispatch")
-    return _edited(span, added_field(dispatch, key, kernel)) if isinstance(dispatch, Mapping) else None
+    return _edited(span, added_field(dispatch, key, kernel)) if isinstance(dispatch, MappingNode) else None
 
 
 def _write_field_of_entry(span: Span, field: str, value: str) -> str | None:
@@ -151,8 +151,8 @@ def _rename(span: Span, name: str) -> str | None:
 def _delete_field(span: Span, name: str) -> str | None:
     """Delete a field of the smallest mapping that has it, or of its only field the mapping."""
     for node in reversed(_path(span)):
-        entry = node.entry(name) if isinstance(node, Mapping) else None
-        if isinstance(node, Mapping) and entry is not None:
+        entry = node.entry(name) if isinstance(node, MappingNode) else None
+        if isinstance(node, MappingNode) and entry is not None:
             return _edited(span, deleted_field(node, entry[0]))
     return None
 
@@ -161,9 +161,13 @@ def _delete(span: Span) -> str | None:
     """Delete the field or the item of a list that the span is."""
     path = _path(span)
     for parent, node in [(path[depth - 1], path[depth]) for depth in range(len(path) - 1, 0, -1)]:
-        if isinstance(parent, Mapping) and isinstance(node, Scalar) and any(key is node for key, _ in parent.entries):
+        if (
+            isinstance(parent, MappingNode)
+            and isinstance(node, Scalar)
+            and any(key is node for key, _ in parent.entries)
+        ):
             return _edited(span, deleted_field(parent, node))
-        if isinstance(parent, Sequence):
+        if isinstance(parent, SequenceNode):
             return _edited(span, deleted_item(parent, node))
     return None
 
@@ -188,9 +192,9 @@ def _path(span: Span) -> list[Node]:
         return []
 
 
-def _entry(span: Span) -> Mapping | None:
+def _entry(span: Span) -> MappingNode | None:
     """The entry of an operator around the span, else the smallest mapping."""
-    mappings = [node for node in _path(span) if isinstance(node, Mapping)]
+    mappings = [node for node in _path(span) if isinstance(node, MappingNode)]
     entries = [mapping for mapping in mappings if mapping.entry("func") is not None]
     return next(reversed(entries or mappings), None)
 

@@ -6,7 +6,7 @@ import pytest
 
 from opwright.model.extra_values import NO_VALUES, ExtraValue, ExtraValues
 from opwright.source.text import SourceFile
-from opwright.source.yaml import Mapping, load_yaml
+from opwright.source.yaml import MappingNode, load_yaml
 
 FIELDS = ExtraValues({"size": "self"})
 VALUES: dict[str, ExtraValue] = {
@@ -38,7 +38,7 @@ def test_values_have_the_type_that_is_asked_for(method: str) -> None:
 def test_values_are_a_mapping_that_knows_its_places() -> None:
     """Values of the file have their nodes and spans, defaults have none; equality is that of the values alone."""
     root = load_yaml(SourceFile("f.yaml", "text: a\n"))
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     nodes = {key.value: (key, value) for key, value in root.entries}
     values = ExtraValues({"text": "a", "no": False}, nodes)
     assert values.names_in_file == ("text",)

@@ -32,6 +32,13 @@ def test_names_are_lazy() -> None:
         _ = opwright.plugin.Plugins  # type: ignore[attr-defined]
 
 
+def test_deprecated_names_warn() -> None:
+    """The names that nodes of YAML had in 0.1 are the same classes, and each use says how they are called now."""
+    for old, new in (("Mapping", "MappingNode"), ("Sequence", "SequenceNode")):
+        with pytest.warns(DeprecationWarning, match=f"`opwright.plugin.{old}` is now `{new}`"):
+            assert getattr(opwright.plugin, old) is getattr(opwright.plugin, new)
+
+
 def test_the_page_has_all_names() -> None:
     """The page about plug-ins mentions every public name."""
     text = PAGE.read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from opwright.source.edits import (
     quotation,
     replacement,
 )
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -47,10 +47,10 @@ Place = tuple[str | int, ...]
 def nodes(node: Node, place: Place = ()) -> Iterator[tuple[Place, Node]]:
     """All nodes of a tree with their places, as indices and keys."""
     yield place, node
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for key, value in node.entries:
             yield from nodes(value, (*place, key.value))
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for index, item in enumerate(node.items):
             yield from nodes(item, (*place, index))
 
@@ -75,9 +75,9 @@ def test_deletions_leave_the_rest(layout: str) -> None:
     text = LAYOUTS[layout]
     done, kept = 0, 0
     for place, node in nodes(load_yaml(SourceFile("f.yaml", text))):
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             edits = {key.value: deleted_field(node, key) for key, _ in node.entries}
-        elif isinstance(node, Sequence):
+        elif isinstance(node, SequenceNode):
             edits = {str(index): deleted_item(node, item) for index, item in enumerate(node.items)}
         else:
             continue
@@ -100,7 +100,7 @@ def test_fields_are_added_and_set(layout: str) -> None:
     """A field that a mapping has gets a value if it is on one line; another one is added."""
     text = LAYOUTS[layout]
     for place, node in nodes(load_yaml(SourceFile("f.yaml", text))):
-        if not isinstance(node, Mapping):
+        if not isinstance(node, MappingNode):
             continue
         for field in ("new", *[key.value for key, value in node.entries]):
             changed = copy.deepcopy(DATA)
@@ -132,11 +132,11 @@ def test_scalars_are_replaced_and_quoted(layout: str) -> None:
 def test_what_would_lose_something_stays(text: str) -> None:
     """Comments are not deleted, blocks are not replaced, and quotes are not doubled."""
     tree = load_yaml(SourceFile("f.yaml", text))
-    if isinstance(tree, Sequence):
+    if isinstance(tree, SequenceNode):
         assert deleted_item(tree, tree.items[0]) == ()
         assert deleted_item(tree, Scalar(tree.file, 0, 1, "other", kind="str")) == ()
     else:
-        assert isinstance(tree, Mapping)
+        assert isinstance(tree, MappingNode)
         key, value = tree.entries[0]
         assert "|" not in text or replacement(value, "x") == added_field(tree, "new", "x") == ()
         assert "#" not in text or deleted_field(tree, key) == ()

@@ -18,7 +18,7 @@ from opwright.source.expect import (
 )
 from opwright.source.render import render_short
 from opwright.source.text import SourceFile
-from opwright.source.yaml import Mapping, Node, load_yaml
+from opwright.source.yaml import MappingNode, Node, load_yaml
 
 
 def node_of(text: str) -> Node:
@@ -85,7 +85,7 @@ def test_repeated_keys_are_reported() -> None:
     """Each repetition of a key is reported at its own place, with the first one as a second label."""
     sink = Diagnostics()
     root = node_of("a: 1\nb: 2\na: 3\na: 4\n")
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     check_unique_keys(root, sink)
     assert [[label.span.line for label in diagnostic.labels] for diagnostic in sink] == [[3, 1], [4, 1]]
     assert [diagnostic.code for diagnostic in sink] == ["E0107", "E0107"]

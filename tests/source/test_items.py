@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opwright.source.diagnostic import Fault
 from opwright.source.items import ChosenItems, read_items, runs_of, split_items
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -45,7 +45,7 @@ def shape(node: Node) -> object:
     """All that a node says, to be compared."""
     if isinstance(node, Scalar):
         return node.start, node.end, node.value, node.style, node.tag, node.kind
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return "mapping", node.start, node.end, [(shape(key), shape(value)) for key, value in node.entries]
     return "list", node.start, node.end, [shape(item) for item in node.items]
 
@@ -64,7 +64,7 @@ def read_whole(text: str) -> list[object] | None:
         root = load_yaml(SourceFile("ops.yaml", text))
     except Fault:
         return None
-    return [shape(item) for item in root.items] if isinstance(root, Sequence) else None
+    return [shape(item) for item in root.items] if isinstance(root, SequenceNode) else None
 
 
 #: Texts with items that look whole where they are split, and are not; none can be read item by item.

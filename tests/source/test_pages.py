@@ -10,7 +10,7 @@ from opwright.source.code_pages import all_codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.text import SourceFile
-from opwright.source.yaml import Mapping, Node, Scalar, Sequence, load_yaml
+from opwright.source.yaml import MappingNode, Node, Scalar, SequenceNode, load_yaml
 
 
 def marked_examples() -> list[tuple[str, str]]:
@@ -26,13 +26,13 @@ def marked_examples() -> list[tuple[str, str]]:
 
 def check_mappings(node: Node, sink: Diagnostics) -> None:
     """Runs the checks of shapes on each mapping below a node."""
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         check_unique_keys(node, sink)
         for key, value in node:
             if key.value == "tags":
                 expect_strings(value, "`tags`", sink)
             check_mappings(value, sink)
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for item in node:
             check_mappings(item, sink)
     else:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opwright.source.text import SourceFile
-from opwright.source.yaml import Mapping, Node, Scalar, Sequence, load_yaml
+from opwright.source.yaml import MappingNode, Node, Scalar, SequenceNode, load_yaml
 
 STYLES = ["", "'", '"', "|", ">"]
 TEXTS = st.text(st.sampled_from("aZ09 \n\t'\"\\:#-é中😀\x85\u2028\x07"), max_size=40) | st.text(max_size=40)
@@ -18,7 +18,7 @@ def scalars(node: Node) -> list[Scalar]:
     """All scalars under a node."""
     if isinstance(node, Scalar):
         return [node]
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return [scalar for item in node.items for scalar in scalars(item)]
     return [scalar for key, value in node.entries for scalar in (key, *scalars(value))]
 
@@ -97,7 +97,7 @@ def test_block_text_maps_back(value: str, line_break: str, header: str) -> None:
 def test_part_of_a_value(text: str, part: str, raw: str) -> None:
     """A part of a value has the place of the raw characters it comes from."""
     root = load_yaml(SourceFile("t.yaml", text))
-    assert isinstance(root, Sequence)
+    assert isinstance(root, SequenceNode)
     scalar = root.items[0]
     assert isinstance(scalar, Scalar)
     start = scalar.value.index(part)
@@ -110,7 +110,7 @@ def test_part_of_a_value(text: str, part: str, raw: str) -> None:
 def test_point_in_a_value() -> None:
     """A part without width is a point: before a character, or behind the last one."""
     root = load_yaml(SourceFile("t.yaml", "func: 'a''b'"))
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     scalar = root.entries[0][1]
     assert isinstance(scalar, Scalar)
     assert [scalar.span_of(offset, offset)[1:] for offset in range(4)] == [(7, 7), (8, 8), (10, 10), (11, 11)]
@@ -119,7 +119,7 @@ def test_point_in_a_value() -> None:
 def test_empty_value() -> None:
     """An empty value is a point, whatever is asked of it."""
     root = load_yaml(SourceFile("t.yaml", "a:\nb: ''\n"))
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     missing, empty = (value for _, value in root.entries)
     assert isinstance(missing, Scalar)
     assert isinstance(empty, Scalar)

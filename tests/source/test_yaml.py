@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opwright.source import yaml as source_yaml
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
-from opwright.source.yaml import Mapping, Node, Scalar, Sequence, load_yaml
+from opwright.source.yaml import MappingNode, Node, Scalar, SequenceNode, load_yaml
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8) | st.dates()
 TREES = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(PLAIN, inner, max_size=4))
@@ -24,10 +24,10 @@ def loaded(text: str) -> Node:
     return load_yaml(SourceFile("t.yaml", text))
 
 
-def mapping(text: str) -> Mapping:
+def mapping(text: str) -> MappingNode:
     """The root node of a text that is a mapping."""
     root = loaded(text)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return root
 
 
@@ -88,7 +88,7 @@ def test_kinds(parser: str) -> None:
     """Plain scalars have their YAML 1.1 types; quoted and block ones are strings; a tag rules."""
     text = "[a, yes, 0x1f, 1_000, 1.5, ~, '1', 2020-01-01, !!str 7, ! 7, 1:30, on, 1e3, =]"
     root = loaded(text)
-    assert isinstance(root, Sequence)
+    assert isinstance(root, SequenceNode)
     kinds = [item.kind for item in root if isinstance(item, Scalar)]
     assert kinds == [
         "str",
@@ -160,7 +160,7 @@ def test_deep_nesting() -> None:
     """Lists nest 100 deep; one that is deeper is a fault where it starts, however deep it goes on."""
     root = loaded("- " * 100 + "a")
     depth = 0
-    while isinstance(root, Sequence):
+    while isinstance(root, SequenceNode):
         root = root.items[0]
         depth += 1
     assert depth == 100
@@ -205,7 +205,7 @@ def test_sixty_thousand_operators() -> None:
     fields = "dispatch: {CPU: a, CUDA: b}, outputs: like(x), dims: {x: n m, y: m k}, requires: n > 0"
     entry = f"- {{func: f(Tensor x) -> Tensor, {fields}}}\n"
     root = loaded(entry * 60_000)
-    assert isinstance(root, Sequence)
+    assert isinstance(root, SequenceNode)
     assert len(root.items) == 60_000
     assert_refused("- {a: b}\n" * 400_000, 9 * 374_999 + 2, "more than 1,500,000 values")
 

@@ -16,7 +16,7 @@ from opwright.release.inputs import Inputs
 from opwright.release.overlay import with_texts
 from opwright.run.request import ExecutorchFiles
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
-from opwright.source.nodes import Mapping, Node, Sequence
+from opwright.source.nodes import MappingNode, Node, SequenceNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from tests.conformance.report import table
@@ -116,10 +116,10 @@ def reader_of(root: Node, plugins: dict[str, tuple[Plugin, ...]]) -> str:
     for name, found in plugins.items():
         if any(reader.recognizes(root) for plugin in found for reader in plugin.backend_readers):
             return name
-    if isinstance(root, Mapping) and root.get("backend") is not None:
+    if isinstance(root, MappingNode) and root.get("backend") is not None:
         return "Opwright"
-    items = root.items if isinstance(root, Sequence) else []
-    fields = {key.value for item in items if isinstance(item, Mapping) for key, _ in item}
+    items = root.items if isinstance(root, SequenceNode) else []
+    fields = {key.value for item in items if isinstance(item, MappingNode) for key, _ in item}
     return EXECUTORCH if fields & {"op", "kernels"} else NOTHING
 
 

@@ -11,10 +11,10 @@ from opwright.plugin import (
     BackendReader,
     ListedOperator,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     Plugin,
-    Sequence,
+    SequenceNode,
     known_operators,
     listed_operators,
     node_at,
@@ -24,7 +24,7 @@ from opwright.plugin import (
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a list of schemas, of which one has the call of the library."""
-    return isinstance(root, Sequence) and any(entry.get("schema") and entry.get("interface") for entry in root)
+    return isinstance(root, SequenceNode) and any(entry.get("schema") and entry.get("interface") for entry in root)
 
 
 def reason(operator: ListedOperator) -> str:
@@ -35,7 +35,7 @@ def reason(operator: ListedOperator) -> str:
     return "is for other releases" if releases and "all" not in releases else ""
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file."""
     operators = known_operators(listed_operators(root, "schema"), context, reason)
     kernels = [(own, f"dipu_{own.name.value.replace('.', '_').lower()}") for own in operators]

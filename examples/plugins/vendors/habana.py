@@ -10,7 +10,7 @@ from __future__ import annotations
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     Plugin,
     known_operators,
@@ -24,12 +24,12 @@ SCHEMA = "custom_op_schema"
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a mapping of which an entry names the device's operation."""
-    return isinstance(root, Mapping) and any(entry.get("guid") is not None for _, entry in root)
+    return isinstance(root, MappingNode) and any(entry.get("guid") is not None for _, entry in root)
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file."""
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     foreign = {key.value: entry for key, entry in root if entry.get(SCHEMA) is not None}
     own = listed_operators(without_entries(root, foreign.__contains__))
     supported = [operator.entry({"family": "habana"}) for operator in known_operators(own, context)]

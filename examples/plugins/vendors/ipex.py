@@ -11,7 +11,7 @@ from __future__ import annotations
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     NodeValue,
     Plugin,
@@ -34,9 +34,9 @@ def recognizes(root: Node) -> bool:
     return text_of(root.get("backend")) == "XPU" and root.get("class_name") is not None
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The files as one backend file."""
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     families: dict[str, NodeValue] = {}
     supported, autograd = [
         [*known_operators(listed_operators(root.get(section)), context)] for section in ("supported", "autograd")

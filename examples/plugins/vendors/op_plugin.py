@@ -14,11 +14,11 @@ from opwright.plugin import (
     BackendReader,
     ListedOperator,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     NodeValue,
     Plugin,
-    Sequence,
+    SequenceNode,
     known_operators,
     leave_out,
     listed_operators,
@@ -54,7 +54,7 @@ def words(node: Node | None) -> list[str]:
 def holds(node: Node | None, release: str, known: list[str]) -> bool:
     """Whether a value covers a release. Releases after the last known one are like it."""
     names = [known[-1] if word == "newest" else word for word in words(node)]
-    if isinstance(node, Sequence) and len(names) == 2 and set(names) <= {*known}:
+    if isinstance(node, SequenceNode) and len(names) == 2 and set(names) <= {*known}:
         return known.index(names[0]) <= known.index(release) <= known.index(names[1])
     return release in names or names == ["all_version"]
 
@@ -75,7 +75,7 @@ def checks(operator: ListedOperator) -> dict[str, NodeValue]:
     return {"device_check": False} if operator.fields.get("device_check") is not None else {}
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file."""
     known = words(root.get("all_version"))
     lists = {section: [*listed_operators(root.get(section))] for section in SECTIONS}

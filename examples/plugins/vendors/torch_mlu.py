@@ -11,7 +11,7 @@ from __future__ import annotations
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     NativeFunction,
     Node,
     NodeValue,
@@ -43,12 +43,12 @@ def recognizes(root: Node) -> bool:
     return root.get("aten") is not None and root.get("backend") is None
 
 
-def family(fields: Mapping) -> dict[str, NodeValue]:
+def family(fields: MappingNode) -> dict[str, NodeValue]:
     """The library that has the kernel of an entry."""
     return {"family": text_of(fields.get("derived_type")) or "cnnl"}
 
 
-def options(function: NativeFunction, fields: Mapping) -> dict[str, NodeValue]:
+def options(function: NativeFunction, fields: MappingNode) -> dict[str, NodeValue]:
     """How a dense operator of PyTorch is implemented."""
     kernels = {key.name: kernel.name for key, kernel in function.kernels.items()}
     overrides = fields.get("override_meta") is not None or fields.get("override_impl") is not None
@@ -59,7 +59,7 @@ def options(function: NativeFunction, fields: Mapping) -> dict[str, NodeValue]:
     return {**family(fields), "structured": True, "define_meta": fields.get("override_meta") is not None}
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file. An overload that follows from a structured one has no entry there."""
     sections: dict[str, list[NodeValue]] = {"supported": [], "sparse": [], "autograd": []}
     for operator in known_operators(listed_operators(root.get("aten")), context):

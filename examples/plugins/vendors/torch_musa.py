@@ -10,12 +10,12 @@ from __future__ import annotations
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     NativeFunction,
     Node,
     NodeValue,
     Plugin,
-    Sequence,
+    SequenceNode,
     known_operators,
     leave_out,
     listed_operators,
@@ -49,16 +49,16 @@ HEAD: dict[str, NodeValue] = {
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a list with kernels for PrivateUse1."""
-    return isinstance(root, Sequence) and any("PrivateUse1" in kernels(entry) for entry in root)
+    return isinstance(root, SequenceNode) and any("PrivateUse1" in kernels(entry) for entry in root)
 
 
 def kernels(entry: Node) -> dict[str, str]:
     """The kernels that an entry names, by dispatch keys."""
     table = entry.get("dispatch")
-    return {key.value: text_of(kernel) for key, kernel in table} if isinstance(table, Mapping) else {}
+    return {key.value: text_of(kernel) for key, kernel in table} if isinstance(table, MappingNode) else {}
 
 
-def options(entry: Mapping, kernel: str, function: NativeFunction, *, is_dense: bool) -> dict[str, NodeValue]:
+def options(entry: MappingNode, kernel: str, function: NativeFunction, *, is_dense: bool) -> dict[str, NodeValue]:
     """How the operator of an entry is implemented; without a kernel, by PyTorch's structured one."""
     names = {key.name: known.name for key, known in function.kernels.items()}
     is_structured = function.structured and is_dense and entry.get("structured") is None
@@ -72,7 +72,7 @@ def options(entry: Mapping, kernel: str, function: NativeFunction, *, is_dense: 
     return {**found, **{key: entry.get(key) is not None for key in ("device_check", "device_guard")}}
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file."""
     sections: dict[str, list[NodeValue]] = {section: [] for section in SECTIONS.values()}
     for operator in known_operators(listed_operators(root), context):

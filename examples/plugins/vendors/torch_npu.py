@@ -12,7 +12,7 @@ from opwright.plugin import (
     BackendReader,
     ExtraKey,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     NodeValue,
     Plugin,
@@ -53,9 +53,9 @@ def options(name: Scalar, keys: set[str]) -> dict[str, NodeValue]:
     return {**checks, **structured, **({"op_api": True} if "op_api" in keys else {})}
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file."""
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     lists = {section: [*listed_operators(root.get(section))] for section in ("custom", "supported", "symint")}
     own = {operator.name.value: operator for operator in lists["custom"]}
     supported: dict[str, Node] = {}

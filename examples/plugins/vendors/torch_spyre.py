@@ -10,10 +10,10 @@ from __future__ import annotations
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     Plugin,
-    Sequence,
+    SequenceNode,
     leave_out,
     listed_operators,
     node_at,
@@ -23,10 +23,10 @@ from opwright.plugin import (
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a list of operations with templates."""
-    return isinstance(root, Sequence) and any(text_of(entry.get("template_name")) for entry in root)
+    return isinstance(root, SequenceNode) and any(text_of(entry.get("template_name")) for entry in root)
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file. Kernels of the template `custom` are written by hand."""
     supported = []
     for name, _, fields in listed_operators(root, "operator_name"):

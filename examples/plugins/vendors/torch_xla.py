@@ -8,7 +8,7 @@ from __future__ import annotations
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     Node,
     Plugin,
     known_operators,
@@ -25,9 +25,9 @@ def recognizes(root: Node) -> bool:
     return text_of(root.get("backend")) in ("XLA", "Lazy")
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file without operators that the release does not have."""
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     sections = {section: known_operators(listed_operators(root.get(section)), context) for section in SECTIONS}
     lists = {section: [name for name, _, _ in found] for section, found in sections.items() if root.get(section)}
     symint = [name for name, _, _ in listed_operators(root.get("symint")) if name.value in context.operators]

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from opwright.plugin import (
     BackendReader,
     LoadContext,
-    Mapping,
+    MappingNode,
     NativeFunction,
     Node,
     NodeValue,
     Plugin,
-    Sequence,
+    SequenceNode,
     known_operators,
     listed_operators,
     node_at,
@@ -48,7 +48,7 @@ HEAD: dict[str, NodeValue] = {
 
 def recognizes(root: Node) -> bool:
     """Whether a file is a list with kernels for XPU."""
-    return isinstance(root, Sequence) and any(key == "XPU" for entry in root for key, _ in kernels(entry))
+    return isinstance(root, SequenceNode) and any(key == "XPU" for entry in root for key, _ in kernels(entry))
 
 
 def is_early_form(root: Node) -> bool:
@@ -59,7 +59,7 @@ def is_early_form(root: Node) -> bool:
 def kernels(entry: Node) -> Iterator[tuple[str, str]]:
     """The kernels of an entry for the keys of the backend, each with its key."""
     table = entry.get("dispatch")
-    for keys, kernel in table if isinstance(table, Mapping) else ():
+    for keys, kernel in table if isinstance(table, MappingNode) else ():
         yield from [(key.strip(), text_of(kernel)) for key in keys.value.split(",") if key.strip() in SECTIONS]
 
 
@@ -73,7 +73,7 @@ def options(function: NativeFunction, kernel: str, *, is_dense: bool) -> dict[st
     return {"family": "xpu", "kernel_name": name, **({"structured": True} if function.structured and is_dense else {})}
 
 
-def rewrite(root: Node, context: LoadContext) -> Mapping:
+def rewrite(root: Node, context: LoadContext) -> MappingNode:
     """The file as a backend file."""
     sections: dict[str, list[NodeValue]] = {section: [] for section in SECTIONS.values()}
     operators = [operator for operator in listed_operators(root) if any(kernels(operator.fields))]
@@ -85,9 +85,9 @@ def rewrite(root: Node, context: LoadContext) -> Mapping:
     return node_at(root, {**HEAD, **filled})
 
 
-def rewrite_early_form(root: Node, context: LoadContext) -> Mapping:
+def rewrite_early_form(root: Node, context: LoadContext) -> MappingNode:
     """The file for PyTorch's generator, of an older form, for the key that is free."""
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     names = [name for name, _, _ in known_operators(listed_operators(root.get("supported")), context)]
     switches: dict[str, NodeValue] = {"override_composite": True, "derived_overloads": False}
     return with_entries(root, {"backend": "PrivateUse1", "display_name": "XPU", **switches, "supported": names})

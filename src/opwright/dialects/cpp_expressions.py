@@ -12,7 +12,7 @@ from opwright.dialects.names import CPP_WORDS
 from opwright.source.codes import CONDITION
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
@@ -61,7 +61,7 @@ _MISFIT: Final = lazy_pattern(
 
 def read_condition(node: Node, sink: Diagnostics) -> str | None:
     """Condition that a text states, or that all texts of a list state together; None if one has a fault."""
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         parts = [read_condition(item, sink) for item in node.items]
         return None if None in parts else joined_conditions([part for part in parts if part])
     if not isinstance(node, Scalar) or node.kind != "str":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Sequence as Files
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
@@ -20,7 +19,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.items import read_items
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -31,7 +30,7 @@ _CONSTANTS: Final[dict[str, Type]] = {"1": SCALAR}
 _CALL: Final = re.compile(r"(\w+)(?:\.\w+)?\((.*)\)")
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> tuple[DeprecatedSignature, ...]:
+def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[DeprecatedSignature, ...]:
     """Deprecated signatures of the functions that have a Python binding, which the context holds."""
     items, may_lack = context.chosen_items.get(DEPRECATED.name), context.operators.may_lack
     if items is None:
@@ -59,7 +58,7 @@ def load_deprecated(
     except Fault as fault:
         sink.add(fault.diagnostic)
         return ()
-    if not isinstance(root, Sequence):
+    if not isinstance(root, SequenceNode):
         message = f"the file is {root.description}, not a list of entries"
         sink.error(codes.DEPRECATED_FILE_SHAPE, message, root.span, help=dialect_help(DEPRECATED, file))
         return ()
@@ -107,7 +106,7 @@ class _PassedValue(NamedTuple):
 
 def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Iterator[DeprecatedSignature]:
     """Signatures of one entry: one for each overload that it may call."""
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         sink.error(codes.DEPRECATED_ENTRY_SHAPE, f"an entry is a mapping, not {node.description}", node.span)
         return
     check_unique_keys(node, sink)
@@ -129,7 +128,7 @@ def _load_entry(node: Node, known_functions: _Callees, sink: Diagnostics) -> Ite
         yield DeprecatedSignature(schema, function, call.values, named.span)
 
 
-def _text(node: Mapping, field: str, sink: Diagnostics) -> Scalar | None:
+def _text(node: MappingNode, field: str, sink: Diagnostics) -> Scalar | None:
     value = node.get(field)
     if isinstance(value, Scalar) and value.kind == "str":
         return value

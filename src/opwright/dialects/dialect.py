@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.items import ChosenItems
-    from opwright.source.nodes import Mapping as MappingNode
-    from opwright.source.nodes import Node
+    from opwright.source.nodes import MappingNode, Node
 
 Model = TypeVar("Model")
 

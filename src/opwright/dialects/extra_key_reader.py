@@ -11,7 +11,7 @@ from opwright.dialects.values import Releases
 from opwright.model.extra_values import ExtraValue, ExtraValues
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 
 
@@ -64,18 +64,18 @@ class ExtraKeys:
 
     def _of_release(self, name: str, node: Node, releases: Releases) -> Node | None:
         """Value of a key in the release of the run."""
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             if self._keys[name].key_type.fits(node):
                 has_releases = any(_has_releases(item) for item in node.items)
             else:
-                has_releases = any(isinstance(item, Mapping) for item in node.items)
+                has_releases = any(isinstance(item, MappingNode) for item in node.items)
             return releases.value(node, name) if has_releases else node
         return node
 
 
 def _has_releases(node: Node) -> bool:
     """Whether an item of a list is the value for some releases, and not an item of the value."""
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         return False
     names = {key.value for key, _ in node.entries}
     return "value" in names and names <= {"value", "since", "until"} and len(names) > 1

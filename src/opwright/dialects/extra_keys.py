@@ -13,7 +13,7 @@ from opwright.model.extra_values import ExtraValue, ExtraValues
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import Copyable, NamedTuple
 from opwright.source.span import Span
 
@@ -185,10 +185,10 @@ class ListOf(KeyType):
         return {"anyOf": [self._item.schema, items]} if self._one_alone else items
 
     def _fits(self, node: Node) -> bool:
-        return isinstance(node, Sequence) or (self._one_alone and self._item.fits(node))
+        return isinstance(node, SequenceNode) or (self._one_alone and self._item.fits(node))
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
-        items = node.items if isinstance(node, Sequence) else [node]
+        items = node.items if isinstance(node, SequenceNode) else [node]
         return tuple([self._item.read(item, place) for item in items])
 
 
@@ -205,10 +205,10 @@ class Fields(KeyType):
         return mapping_schema(tuple([key.field for key in self._keys]))
 
     def _fits(self, node: Node) -> bool:
-        return isinstance(node, Mapping)
+        return isinstance(node, MappingNode)
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
-        assert isinstance(node, Mapping)
+        assert isinstance(node, MappingNode)
         nodes = _unique_entries(node, place)
         declared = {key.name: key for key in self._keys}
         for name, (key_node, _) in nodes.items():
@@ -242,10 +242,10 @@ class Table(KeyType):
         return {"type": "object", "additionalProperties": self._item.schema}
 
     def _fits(self, node: Node) -> bool:
-        return isinstance(node, Mapping)
+        return isinstance(node, MappingNode)
 
     def _value(self, node: Node, place: KeyPlace) -> ExtraValue:
-        assert isinstance(node, Mapping)
+        assert isinstance(node, MappingNode)
         nodes = _unique_entries(node, place)
         values = {name: self._item.read(value, place.below(name)) for name, (_, value) in nodes.items()}
         return ExtraValues(values, nodes)
@@ -290,7 +290,7 @@ class _Any(KeyType):
         if isinstance(node, Scalar):
             value = node.python_value()
             return value if isinstance(value, (bool, int, float, str)) or value is None else node.value
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             return tuple([self._value(item, place) for item in node.items])
         nodes = _unique_entries(node, place)
         return ExtraValues({name: self._value(value, place) for name, (_, value) in nodes.items()}, nodes)
@@ -405,7 +405,7 @@ def plain_value(value: object) -> ExtraValue:
     raise ValueError(f"{value!r} is no plain value")
 
 
-def _unique_entries(mapping: Mapping, place: KeyPlace) -> dict[str, tuple[Scalar, Node]]:
+def _unique_entries(mapping: MappingNode, place: KeyPlace) -> dict[str, tuple[Scalar, Node]]:
     """Entries of a mapping by name. Repeated keys go to the sink."""
     check_unique_keys(mapping, place.sink)
     return {key.value: (key, value) for key, value in mapping.entries}

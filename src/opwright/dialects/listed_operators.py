@@ -9,8 +9,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
 from opwright.source.built_nodes import NodeValue, node_at, part_of
 from opwright.source.codes import NOT_TAKEN
-from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 
 _PREFIX: Final = f"{PYTORCH.namespace}::"
@@ -56,7 +55,7 @@ def _texts(node: Node | None, key: str) -> Iterator[tuple[Scalar, Node]]:
     """Texts that name operators, each with its entry."""
     if isinstance(node, MappingNode):
         yield from node.entries
-    for item in node.items if isinstance(node, Sequence) else ():
+    for item in node.items if isinstance(node, SequenceNode) else ():
         func = item.get(key) if isinstance(item, MappingNode) else item
         if isinstance(func, Scalar):
             yield func, item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Files
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
@@ -12,7 +12,7 @@ from opwright.dialects.table import TAGS, dialect_help
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -30,7 +30,7 @@ def json_schema() -> dict[str, object]:
 _FIELDS: Final = tuple([field.name for field in TAG_FIELDS])
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> dict[str, str]:
+def load(files: Sequence[SourceFile], context: LoadContext) -> dict[str, str]:
     """Tags of a release with their descriptions."""
     return load_tags(files[0], context.sink, of_tree=context.rules.tree is not None)
 
@@ -47,13 +47,13 @@ def load_tags(file: SourceFile, sink: Diagnostics, *, of_tree: bool = False) -> 
     except Fault as fault:
         sink.add(fault.diagnostic)
         return tags
-    if not isinstance(root, Sequence):
+    if not isinstance(root, SequenceNode):
         message = f"the file is {root.description}, not a list of tags"
         sink.error(codes.TAGS_FILE_SHAPE, message, root.span, help=dialect_help(TAGS, file))
         return tags
     unread: set[str] | None = set() if of_tree else None
     for item in root.items:
-        if not isinstance(item, Mapping):
+        if not isinstance(item, MappingNode):
             message = f"a tag is a mapping of `tag` and `desc`, not {item.description}"
             sink.error(codes.TAG_SHAPE, message, item.span)
             continue
@@ -63,7 +63,7 @@ def load_tags(file: SourceFile, sink: Diagnostics, *, of_tree: bool = False) -> 
     return tags
 
 
-def _check_fields(item: Mapping, unread: set[str] | None, sink: Diagnostics) -> bool:
+def _check_fields(item: MappingNode, unread: set[str] | None, sink: Diagnostics) -> bool:
     """Report unknown fields, and tell whether one of them is a misspelt `tag`.
 
     With a set of `unread` fields, others than those are noted and ignored.
@@ -82,7 +82,7 @@ def _check_fields(item: Mapping, unread: set[str] | None, sink: Diagnostics) -> 
     return has_misspelt
 
 
-def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scalar], sink: Diagnostics) -> None:
+def _load_tag(item: MappingNode, tags: dict[str, str], first_entries: dict[str, Scalar], sink: Diagnostics) -> None:
     check_unique_keys(item, sink)
     name = item.get("tag")
     if name is None:
@@ -99,7 +99,7 @@ def _load_tag(item: Mapping, tags: dict[str, str], first_entries: dict[str, Scal
     tags[name.value] = _description(item, name, sink)
 
 
-def _description(item: Mapping, name: Scalar, sink: Diagnostics) -> str:
+def _description(item: MappingNode, name: Scalar, sink: Diagnostics) -> str:
     description = item.get("desc")
     if description is None:
         sink.error(codes.TAG_DESCRIPTION, f"tag `{name.value}` has no description", name.span, help="add `desc: ...`")

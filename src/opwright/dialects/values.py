@@ -13,7 +13,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_string
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
@@ -157,7 +157,7 @@ class Releases(NamedTuple):
         A list has a mapping for each range of releases. Other nodes are the value in all releases, and so is a list of
         texts for `family`.
         """
-        if not isinstance(node, Sequence):
+        if not isinstance(node, SequenceNode):
             return node
         if option == "family" and all(isinstance(item, Scalar) for item in node.items):
             return node

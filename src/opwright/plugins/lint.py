@@ -9,7 +9,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import OperatorRecord
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.edits import children
-from opwright.source.nodes import Mapping, Node
+from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
@@ -92,9 +92,9 @@ class EntryNodes:
     __slots__ = ("_by_file",)
 
     def __init__(self) -> None:
-        self._by_file: Final[dict[str, dict[int, Mapping]]] = {}
+        self._by_file: Final[dict[str, dict[int, MappingNode]]] = {}
 
-    def node(self, function: NativeFunction) -> Mapping | None:
+    def node(self, function: NativeFunction) -> MappingNode | None:
         """Node of a function's entry; None if the file cannot be read."""
         entry = function.entry
         nodes = self._by_file.get(entry.file.path)
@@ -103,16 +103,16 @@ class EntryNodes:
         return nodes.get(entry.start)
 
 
-def _mappings(file: SourceText) -> dict[int, Mapping]:
+def _mappings(file: SourceText) -> dict[int, MappingNode]:
     """Mappings of a file by their offsets; of those with the same offset, the outermost."""
     try:
         level: list[Node] = [load_yaml(file)]
     except Fault:
         return {}
-    mappings: dict[int, Mapping] = {}
+    mappings: dict[int, MappingNode] = {}
     while level:
         for node in level:
-            if isinstance(node, Mapping):
+            if isinstance(node, MappingNode):
                 mappings.setdefault(node.start, node)
         level = [child for node in level for child in children(node)]
     return mappings

@@ -44,7 +44,7 @@ from opwright.plugins.sources import (
 )
 from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
-from opwright.source.nodes import Mapping as MappingNode
+from opwright.source.nodes import MappingNode
 from opwright.source.records import not_fingerprinted
 from opwright.source.span import Span
 
@@ -351,7 +351,7 @@ def safe_reader(plugin: Plugin, reader: BackendReader) -> BackendReader:
 
 
 def _wrong_root(value: object) -> str:
-    return "" if isinstance(value, MappingNode) else f"a `{type(value).__name__}`, not a `Mapping`"
+    return "" if isinstance(value, MappingNode) else f"a `{type(value).__name__}`, not a `MappingNode`"
 
 
 def emit_extensions(plugins: Sequence[Plugin]) -> EmitExtensions:

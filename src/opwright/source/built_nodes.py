@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping as Table
-from collections.abc import Sequence as Row
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, overload
 
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 
-NodeValue: TypeAlias = "Node | str | bool | int | Row[NodeValue] | Table[str, NodeValue] | None"
+NodeValue: TypeAlias = "Node | str | bool | int | Sequence[NodeValue] | Mapping[str, NodeValue] | None"
 """What a node is built from: a plain value, or a node that stays as it is."""
 
 
 @overload
-def node_at(place: Node, value: Table[str, NodeValue]) -> Mapping: ...
+def node_at(place: Node, value: Mapping[str, NodeValue]) -> MappingNode: ...
 
 
 @overload
 def node_at(place: Node, value: NodeValue) -> Node: ...
 
 
-def node_at(place: Node, value: NodeValue | Table[str, NodeValue]) -> Node:
+def node_at(place: Node, value: NodeValue | Mapping[str, NodeValue]) -> Node:
     """A node with a value, whose span is that of another node. Nodes inside the value stay as they are.
 
     >>> from opwright.source.text import SourceFile
@@ -31,14 +29,16 @@ def node_at(place: Node, value: NodeValue | Table[str, NodeValue]) -> Node:
     >>> built.python_value(), built.get("kernel").span.text
     ({'kernel': 'acme::add', 'names': ['a', 'b']}, 'add: [a, b]')
     """
-    if isinstance(value, (Scalar, Sequence, Mapping)):
+    if isinstance(value, (Scalar, SequenceNode, MappingNode)):
         return value
     if value is None or isinstance(value, (str, int)):
         return _scalar(place, value)
     file, start, end = place.file, place.start, place.end
-    if isinstance(value, Table):
-        return Mapping(file, start, end, [(_scalar(place, key), node_at(place, item)) for key, item in value.items()])
-    return Sequence(file, start, end, [node_at(place, item) for item in value])
+    if isinstance(value, Mapping):
+        return MappingNode(
+            file, start, end, [(_scalar(place, key), node_at(place, item)) for key, item in value.items()]
+        )
+    return SequenceNode(file, start, end, [node_at(place, item) for item in value])
 
 
 def _scalar(place: Node, value: str | bool | int | None) -> Scalar:
@@ -68,11 +68,11 @@ def part_of(scalar: Scalar, start: int, end: int) -> Scalar:
 
 def texts_of(node: Node | None) -> list[str]:
     """Texts of the scalars in a list; of a scalar alone, its text."""
-    items = node.items if isinstance(node, Sequence) else [node]
+    items = node.items if isinstance(node, SequenceNode) else [node]
     return [item.value for item in items if isinstance(item, Scalar)]
 
 
-def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:
+def with_entries(mapping: MappingNode, values: Mapping[str, NodeValue]) -> MappingNode:
     """Mapping with these values: in place of those that it has under the same keys, and after them.
 
     New keys, and new plain values, have the span of the mapping's first key.
@@ -93,7 +93,7 @@ def with_entries(mapping: Mapping, values: Table[str, NodeValue]) -> Mapping:
     return mapping.replace(entries=entries)
 
 
-def without_entries(mapping: Mapping, leaves_out: Callable[[str], bool]) -> Mapping:
-    """Mapping without the keys for which the function is true."""
+def without_entries(mapping: MappingNode, leaves_out: Callable[[str], bool]) -> MappingNode:
+    """A mapping without the keys for which the function is true."""
     entries = [(key, value) for key, value in mapping.entries if not leaves_out(key.value)]
     return mapping.replace(entries=entries)

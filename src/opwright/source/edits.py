@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Diagnostic, Edit
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import SourceText, Span
 
 
@@ -82,14 +82,14 @@ def children(node: Node) -> list[Node]:
 
 
 def _children(node: Node) -> Iterator[Node]:
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         yield from node.items
-    elif isinstance(node, Mapping):
+    elif isinstance(node, MappingNode):
         for entry in node.entries:
             yield from entry
 
 
-def deleted_field(mapping: Mapping, key: Scalar) -> Edits:
+def deleted_field(mapping: MappingNode, key: Scalar) -> Edits:
     """Edits that delete a key with its value.
 
     >>> from opwright.source.edits import apply_edits
@@ -111,7 +111,7 @@ def deleted_field(mapping: Mapping, key: Scalar) -> Edits:
     return _deletion(mapping, place, index)
 
 
-def deleted_item(sequence: Sequence, item: Node) -> Edits:
+def deleted_item(sequence: SequenceNode, item: Node) -> Edits:
     """Edits that delete an item of a list.
 
     >>> from opwright.source.edits import apply_edits
@@ -131,7 +131,7 @@ def deleted_item(sequence: Sequence, item: Node) -> Edits:
     return _deletion(sequence, lambda number: (sequence.items[number].start, sequence.items[number].end), index)
 
 
-def _deletion(parent: Sequence | Mapping, place: Callable[[int], tuple[int, int]], index: int) -> Edits:
+def _deletion(parent: SequenceNode | MappingNode, place: Callable[[int], tuple[int, int]], index: int) -> Edits:
     """Edits that delete an item or an entry, of which `place` says where it starts and ends."""
     file = parent.file
     start, content_end = place(index)
@@ -140,10 +140,10 @@ def _deletion(parent: Sequence | Mapping, place: Callable[[int], tuple[int, int]
         return _unless_comment(file, first, last)
     line_start = _line_start(file, start)
     lead = file.text[line_start:start]
-    if isinstance(parent, Mapping) and _DASHES.fullmatch(lead):
+    if isinstance(parent, MappingNode) and _DASHES.fullmatch(lead):
         # The first key of an item of a list: the next key takes its place.
         return _unless_comment(file, start, place(1)[0]) if index == 0 else NONE
-    if not (_DASHES if isinstance(parent, Sequence) else _INDENT).fullmatch(lead) or lead.count("-") > 1:
+    if not (_DASHES if isinstance(parent, SequenceNode) else _INDENT).fullmatch(lead) or lead.count("-") > 1:
         return NONE
     end = _END_OF_LINE.match(file.text, content_end)
     return NONE if end is None else _unless_comment(file, line_start, end.end())
@@ -158,7 +158,7 @@ def _line_start(file: SourceText, offset: int) -> int:
     return file.line_starts[file.line_and_column(offset)[0] - 1]
 
 
-def added_field(mapping: Mapping, field: str, value: str) -> Edits:
+def added_field(mapping: MappingNode, field: str, value: str) -> Edits:
     """Edits that set a field to a text, or add it below the first field.
 
     >>> from opwright.source.edits import apply_edits

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from opwright.source.codes import KEY_REPEATED, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, shorten
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 
 
-def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:
+def expect_mapping(node: Node, what: str, sink: Diagnostics) -> MappingNode | None:
     """Node, if it is a mapping.
 
     >>> from opwright.source.text import SourceFile
@@ -21,15 +21,15 @@ def expect_mapping(node: Node, what: str, sink: Diagnostics) -> Mapping | None:
     >>> [diagnostic.message for diagnostic in sink]
     ['the file: expected a mapping, found a list']
     """
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return node
     _report(node, what, "a mapping", sink)
     return None
 
 
-def expect_sequence(node: Node, what: str, sink: Diagnostics) -> Sequence | None:
+def expect_sequence(node: Node, what: str, sink: Diagnostics) -> SequenceNode | None:
     """Node, if it is a list."""
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return node
     _report(node, what, "a list", sink)
     return None
@@ -47,7 +47,7 @@ def expect_strings(node: Node, what: str, sink: Diagnostics) -> list[Scalar] | N
     """Items of a list of strings; a single string counts as a list of one."""
     if isinstance(node, Scalar) and node.kind == "str":
         return [node]
-    if not isinstance(node, Sequence):
+    if not isinstance(node, SequenceNode):
         _report(node, what, "a string or a list of strings", sink)
         return None
     strings = [expect_string(item, what, sink) for item in node.items]
@@ -73,7 +73,7 @@ def expect_integer(node: Node, what: str, sink: Diagnostics) -> int | None:
     return None
 
 
-def check_unique_keys(mapping: Mapping, sink: Diagnostics) -> None:
+def check_unique_keys(mapping: MappingNode, sink: Diagnostics) -> None:
     """Report each key that repeats an earlier key of the mapping (E0107)."""
     for first, again in mapping.duplicate_keys():
         sink.error(

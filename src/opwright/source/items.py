@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from opwright.source.diagnostic import Fault
-from opwright.source.nodes import Mapping, Sequence
+from opwright.source.nodes import MappingNode, SequenceNode
 from opwright.source.span import SourceText
 from opwright.source.yaml import load_yaml
 
@@ -116,7 +116,7 @@ def _read_run(file: SourceFile, run: list[ItemText]) -> list[Node] | None:
         root = load_yaml(part)
     except Fault:
         return None
-    if part.has_anchors or not isinstance(root, Sequence):
+    if part.has_anchors or not isinstance(root, SequenceNode):
         return None
     _move(root, file, first)
     return root.items
@@ -130,7 +130,7 @@ def _move(root: Node, file: SourceText, start: int) -> None:
         node.file = file
         node.start += start
         node.end += start
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             nodes += node.items
-        elif isinstance(node, Mapping):
+        elif isinstance(node, MappingNode):
             nodes += [part for entry in node.entries for part in entry]

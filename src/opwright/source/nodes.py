@@ -7,9 +7,7 @@ that it is the type that `yaml.safe_load` would give.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Mapping as Table
-from collections.abc import Sequence as Row
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from re import Pattern
 from typing import Final, TypeAlias
@@ -136,7 +134,7 @@ class Scalar:
 
 
 @without_place
-class Sequence:
+class SequenceNode:
     """A list of nodes."""
 
     __slots__ = ("end", "file", "items", "start")
@@ -155,7 +153,7 @@ class Sequence:
         self.items = items
 
     def __repr__(self) -> str:
-        return f"Sequence({len(self.items)} items, {self.start}, {self.end})"
+        return f"SequenceNode({len(self.items)} items, {self.start}, {self.end})"
 
     def __len__(self) -> int:
         return len(self.items)
@@ -177,7 +175,7 @@ class Sequence:
 
 
 @without_place
-class Mapping(Copyable):
+class MappingNode(Copyable):
     """A mapping: its keys, which are scalars, with their values, in the order of the file. Keys may repeat.
 
     If the file merges other mappings with `<<`, their entries come before the mapping's own.
@@ -199,7 +197,7 @@ class Mapping(Copyable):
         self.entries = entries
 
     def __repr__(self) -> str:
-        return f"Mapping({len(self.entries)} entries, {self.start}, {self.end})"
+        return f"MappingNode({len(self.entries)} entries, {self.start}, {self.end})"
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -242,17 +240,17 @@ class Mapping(Copyable):
         return _tree_value(self)
 
 
-Node: TypeAlias = "Scalar | Sequence | Mapping"
+Node: TypeAlias = "Scalar | SequenceNode | MappingNode"
 
 
-def did_you_mean_key(key: Scalar, mapping: Mapping, names: Iterable[str], otherwise: str = "") -> Suggestion:
+def did_you_mean_key(key: Scalar, mapping: MappingNode, names: Iterable[str], otherwise: str = "") -> Suggestion:
     """A question with the name most like an unknown key of a mapping, and not one of its other keys."""
     present = _key_texts(mapping)
     return did_you_mean(key.value, [name for name in names if name not in present], otherwise)
 
 
 @lru_cache(maxsize=1)
-def _key_texts(mapping: Mapping) -> frozenset[str]:
+def _key_texts(mapping: MappingNode) -> frozenset[str]:
     """Keys of a mapping, kept because a mapping may have a hundred thousand unknown ones."""
     return frozenset([key.value for key, _ in mapping.entries])
 
@@ -270,14 +268,14 @@ def scalar_kind(value: str, style: str, tag: str | None = None) -> str:
 
 
 @cache
-def _plain_forms() -> Table[str, Row[tuple[str, Pattern[str]]]]:
+def _plain_forms() -> Mapping[str, Sequence[tuple[str, Pattern[str]]]]:
     """Forms of plain scalars that are no strings, with their tags, by the first character."""
     from yaml.resolver import Resolver
 
     return Resolver.yaml_implicit_resolvers
 
 
-def _tree_value(root: Sequence | Mapping) -> object:
+def _tree_value(root: SequenceNode | MappingNode) -> object:
     try:
         return _plain_value(root, {})
     except RecursionError:
@@ -292,7 +290,7 @@ def _plain_value(node: Node, values: dict[int, object]) -> object:
         return node.python_value()
     plain = values.get(id(node))
     if plain is None:
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             plain = [_plain_value(item, values) for item in node.items]
         else:
             plain = {key.python_value(): _plain_value(value, values) for key, value in node.entries}

@@ -35,15 +35,15 @@ from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
 from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.lazy import lazy_pattern
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS, YAML_REPEATED
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import encoding_fault, syntax_fault
 
 __all__ = [
-    "Mapping",
+    "MappingNode",
     "Node",
     "Scalar",
-    "Sequence",
+    "SequenceNode",
     "expect_boolean",
     "expect_mapping",
     "expect_sequence",
@@ -265,9 +265,9 @@ class _Builder:
         node: Node
         kind: type[object] = type(start)
         if kind is SequenceStartEvent:
-            node = Sequence(self.file, offset, last, children)
+            node = SequenceNode(self.file, offset, last, children)
         else:
-            node = Mapping(self.file, offset, last, self._entries(children))
+            node = MappingNode(self.file, offset, last, self._entries(children))
         if start.anchor is not None:
             del self.open_anchors[start.anchor]
             self.anchors[start.anchor] = node
@@ -299,11 +299,11 @@ class _Builder:
 
     def _merged_entries(self, value: Node) -> list[tuple[Scalar, Node]]:
         """Entries that `<<` merges; if two mappings have the same key, the first in the list wins."""
-        if isinstance(value, Mapping):
+        if isinstance(value, MappingNode):
             return value.entries
         merged = []
-        for part in value.items if isinstance(value, Sequence) else [value]:
-            if not isinstance(part, Mapping):
+        for part in value.items if isinstance(value, SequenceNode) else [value]:
+            if not isinstance(part, MappingNode):
                 raise Fault.at(
                     MERGE_WRONG,
                     f"`<<` merges mappings, but this is {part.description}",

@@ -19,8 +19,7 @@ from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Fault
 from opwright.source.edits import children
-from opwright.source.nodes import Mapping, Node, Scalar, scalar_kind
-from opwright.source.nodes import Sequence as Items
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, scalar_kind
 from opwright.source.span import SourceText
 from opwright.source.yaml import load_yaml
 
@@ -95,13 +94,13 @@ def _is_flow(node: Node) -> bool:
 
 def _is_same(left: Node, right: Node) -> bool:
     """Whether two trees have the same values; the order of keys does not count."""
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
+    if isinstance(left, MappingNode) and isinstance(right, MappingNode):
         entries = [sorted(node.entries, key=lambda entry: entry[0].value) for node in (left, right)]
         pairs = zip(*entries, strict=False)
         return len(left) == len(right) and all(
             _is_same(key, other) and _is_same(value, item) for (key, value), (other, item) in pairs
         )
-    if isinstance(left, Items) and isinstance(right, Items):
+    if isinstance(left, SequenceNode) and isinstance(right, SequenceNode):
         return len(left) == len(right) and all(map(_is_same, left.items, right.items))
     if isinstance(left, Scalar) and isinstance(right, Scalar):
         return left.value == right.value and left.kind == right.kind
@@ -154,7 +153,7 @@ class _Layout:
         self, node: Node, indent: int, path: tuple[str, ...]
     ) -> Iterator[tuple[int, int, int, Callable[[], list[str]]]]:
         """The keys or dashes of a block: the column, from 0, the line, the line where the value ends, and its lines."""
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             for key, value in node.entries:
                 line, column = self._file.line_and_column(key.start)
                 body = partial(self._entry, key, value, indent, path)
@@ -166,7 +165,7 @@ class _Layout:
 
     def _places(self, node: Node, path: tuple[str, ...]) -> list[int]:
         """Places in the file of the keys or items of a block, in the canonical order."""
-        if not isinstance(node, Mapping):
+        if not isinstance(node, MappingNode):
             return list(range(len(children(node))))
         keys = [key.value for key, _ in node.entries]
         places = {key: place for place, key in enumerate(self._order(path, keys))}
@@ -179,7 +178,7 @@ class _Layout:
         if isinstance(value, Scalar) or _is_flow(value):
             return self._leaf(head, value, indent, below)
         comment = self._comment_after(key.end)
-        deeper = indent + (_INDENT if isinstance(value, Mapping) else 0)
+        deeper = indent + (_INDENT if isinstance(value, MappingNode) else 0)
         return [head + comment, *self._block(value, deeper, below, self._line(key.end) + 1)]
 
     def _item(self, item: Node, indent: int, path: tuple[str, ...]) -> list[str]:

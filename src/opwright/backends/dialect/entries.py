@@ -18,7 +18,7 @@ from opwright.release.version_range import ReleaseSpan
 from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
@@ -46,14 +46,14 @@ class EntryNode(NamedTuple):
     """An entry as nodes: the name of its operator, and its options, None if it is a name alone."""
 
     name: Scalar
-    options: Mapping | None = None
+    options: MappingNode | None = None
 
 
-def refused_entry(name: Scalar) -> Mapping:
+def refused_entry(name: Scalar) -> MappingNode:
     """Entry of an operator that the head of a file refuses: what its author would write in a section."""
     file, start, end = name.file, name.start, name.end
     option = (Scalar(file, start, end, "fallback"), Scalar(file, start, end, "error"))
-    return Mapping(file, start, end, [(name, Mapping(file, start, end, [option]))])
+    return MappingNode(file, start, end, [(name, MappingNode(file, start, end, [option]))])
 
 
 def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[BackendEntry, ...]:
@@ -97,7 +97,7 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
     """Name and the options of an entry. Other shapes go to the sink."""
     if isinstance(item, Scalar) and item.kind == "str":
         return EntryNode(item)
-    if not isinstance(item, Mapping) or not item.entries:
+    if not isinstance(item, MappingNode) or not item.entries:
         message = f"the entry is {item.description}, not the name of an operator"
         is_plain = isinstance(item, Scalar) and item.kind != "null"
         help = f'write `"{item.span.text}"` if it is a name' if is_plain else ""
@@ -109,7 +109,7 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
         context.sink.error(codes.OWN_DIALECT, message, item.span, help=OWN_HELP)
     elif len(item.entries) > 1:
         return _flat_entry(item, context)
-    elif not isinstance(options, Mapping):
+    elif not isinstance(options, MappingNode):
         message = f"the options of `{name.value}` are {options.description}, not a mapping"
         help = f"write `- {name.value}`" if isinstance(options, Scalar) and options.kind == "null" else ""
         context.sink.error(
@@ -121,7 +121,7 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
     return None
 
 
-def _flat_entry(item: Mapping, context: LoadContext) -> EntryNode | None:
+def _flat_entry(item: MappingNode, context: LoadContext) -> EntryNode | None:
     """Entry whose options stand beside the name of its operator, as earlier proposals had them; None for others."""
     sink = context.sink
     (name, value), *rest = item.entries
@@ -134,7 +134,7 @@ def _flat_entry(item: Mapping, context: LoadContext) -> EntryNode | None:
         return None
     message = f"`{first.value}` is beside `{name.value}`, not one of its options"
     sink.warning(codes.EARLIER_FORM, message, first.span, help="indent the options under the name of the operator")
-    read = Mapping(item.file, first.start, item.end, rest)
+    read = MappingNode(item.file, first.start, item.end, rest)
     check_unique_keys(read, sink)
     return EntryNode(name, read)
 

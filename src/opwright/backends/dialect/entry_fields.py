@@ -13,7 +13,7 @@ from opwright.model.hooks import Implementation
 from opwright.model.native_function import DeviceCheck
 from opwright.source import codes
 from opwright.source.expect import expect_boolean
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 
 #: The option with a schema.
@@ -105,7 +105,7 @@ def _read_register_if(node: Node, entry: BackendEntryBuilder) -> None:
 
 def _read_family(node: Node, entry: BackendEntryBuilder) -> None:
     words = tuple(entry.section.head.families)
-    if not isinstance(node, Sequence):
+    if not isinstance(node, SequenceNode):
         entry.family = _word(node, "family", words, entry)
         return
     families = [_word(item, "family", words, entry) for item in node.items]

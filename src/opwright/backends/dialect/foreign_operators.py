@@ -19,7 +19,7 @@ from opwright.schema.type_parser import DISPATCHER, DISPATCHER_WITH_DIMNAMES, Gr
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 
 
 def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str, NativeFunction | None]:
@@ -39,9 +39,9 @@ def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str,
         if first.value != func.value:
             message = f"`{name.value}` has another schema above"
             context.sink.error(codes.FOREIGN_SCHEMA, message, func.span, help="write the same schema everywhere")
-    namespaces: dict[str, list[Mapping]] = {}
+    namespaces: dict[str, list[MappingNode]] = {}
     for operator, func in schemas.items():
-        entry = Mapping(func.file, func.start, func.end, [(Scalar(func.file, func.start, func.start, FUNC), func)])
+        entry = MappingNode(func.file, func.start, func.end, [(Scalar(func.file, func.start, func.start, FUNC), func)])
         namespaces.setdefault(operator.partition("::")[0], []).append(entry)
     for namespace, entries in namespaces.items():
         for function in _load_namespace(namespace, entries, grammar, context):
@@ -54,8 +54,8 @@ def _schemas(head: HeadBuilder) -> Iterator[tuple[Scalar, Node]]:
     """The names and the schemas of entries that have one."""
     for items in head.sections.values():
         for item in items:
-            entry = item.entries[0] if isinstance(item, Mapping) and len(item.entries) == 1 else None
-            node = entry[1].get(FUNC) if entry is not None and isinstance(entry[1], Mapping) else None
+            entry = item.entries[0] if isinstance(item, MappingNode) and len(item.entries) == 1 else None
+            node = entry[1].get(FUNC) if entry is not None and isinstance(entry[1], MappingNode) else None
             if entry is not None and node is not None:
                 yield entry[0], node
 
@@ -85,7 +85,7 @@ def _is_schema_of(name: Scalar, func: Scalar, grammar: Grammar, sink: Diagnostic
 
 
 def _load_namespace(
-    namespace: str, entries: list[Mapping], grammar: Grammar, context: LoadContext
+    namespace: str, entries: list[MappingNode], grammar: Grammar, context: LoadContext
 ) -> tuple[NativeFunction, ...]:
     operator_sink = Diagnostics()
     report = CrossReport(operator_sink, entries)

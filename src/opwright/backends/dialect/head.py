@@ -12,7 +12,7 @@ from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, PLUGINS, report
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
 
 if TYPE_CHECKING:
     from opwright.dialects.extra_key_reader import ExtraKeys
@@ -29,9 +29,9 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     own_root = root
     if context.backend_readers:
         root = read_vendor_file(root, context)
-    if context.tolerant and isinstance(root, Mapping):
+    if context.tolerant and isinstance(root, MappingNode):
         root = read_as_generator(root, context.sink)
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         raise _other_form(root, f"the file is {root.description}, not a mapping with `backend`", context)
     if _is_of_other_form(root):
         raise _other_form(root, "the file has no `backend`, and keys that backend files do not have", context)
@@ -62,7 +62,7 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     return head
 
 
-def _is_of_other_form(root: Mapping) -> bool:
+def _is_of_other_form(root: MappingNode) -> bool:
     """Whether a file has none of the keys that every backend file has, and others that none has."""
     keys = {key.value for key, _ in root.entries}
     return keys.isdisjoint([field.name for field in HEAD_FIELDS if field.is_required]) and not keys <= READERS.keys()
@@ -88,12 +88,12 @@ def _read_extra_keys(head: HeadBuilder, extra_keys: ExtraKeys | None, context: L
 
 def is_own_dialect(head: HeadBuilder) -> bool:
     """Whether the file has anything that PyTorch's generator does not know: a key, or options of an entry."""
-    has_options = any(isinstance(item, Mapping) for items in head.sections.values() for item in items)
+    has_options = any(isinstance(item, MappingNode) for items in head.sections.values() for item in items)
     has_keys = bool(head.options.values.names_in_file) or any(key.value in OWN_FIELDS for key, _ in head.root.entries)
     return has_options or has_keys
 
 
-def _check_required(root: Mapping, head: HeadBuilder) -> None:
+def _check_required(root: MappingNode, head: HeadBuilder) -> None:
     for field in HEAD_FIELDS:
         node = root.get(field.name)
         if field.is_required and (node is None or (isinstance(node, Scalar) and node.kind == "null")):

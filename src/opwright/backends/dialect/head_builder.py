@@ -13,7 +13,7 @@ from opwright.model.external_backend import NO_HEAD_OPTIONS, HeadOptions
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.span import Span
 
 
@@ -53,7 +53,7 @@ class HeadBuilder:
         "torch",
     )
 
-    def __init__(self, root: Mapping, rules: Rules, sink: Diagnostics) -> None:
+    def __init__(self, root: MappingNode, rules: Rules, sink: Diagnostics) -> None:
         self.root: Final = root
         self.rules: Final = rules
         self.sink: Final = sink
@@ -121,7 +121,7 @@ class HeadBuilder:
 
 
 def _names(item: Node) -> list[Scalar]:
-    if isinstance(item, Mapping):
+    if isinstance(item, MappingNode):
         return [key for key, _ in item.entries[:1]]
     return [item] if isinstance(item, Scalar) else []
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence as Files
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from opwright.backends.dialect import loader as backend_loader
@@ -26,7 +25,7 @@ from opwright.source import codes
 from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -83,7 +82,7 @@ def json_schema() -> dict[str, object]:
 _NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:
+def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:
     """Backends of the files, in their order. Faults go to the sink of the context."""
     backends = [_load_file(file, context) for file in files]
     return tuple([backend for backend in backends if backend is not None])
@@ -96,7 +95,7 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's backend do.
     context.sink.extend([fault for fault in file_sink if fault.code != COMPOSITE_OVERRIDE_WARNING])
     root = load_yaml(file)
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         return None
     sink = context.sink
     generated = {item.value for item in _items(root, "full_codegen", sink) if isinstance(item, Scalar)}
@@ -116,13 +115,13 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     )
 
 
-def _items(root: Mapping, name: str, sink: Diagnostics) -> Files[Node]:
+def _items(root: MappingNode, name: str, sink: Diagnostics) -> Sequence[Node]:
     node = root.get(name)
-    items: Sequence | None = None if node is None else expect_sequence(node, f"`{name}`", sink)
+    items: SequenceNode | None = None if node is None else expect_sequence(node, f"`{name}`", sink)
     return () if items is None else items.items
 
 
-def _without_class_name(backend: ExternalBackend, root: Mapping, sink: Diagnostics) -> ExternalBackend:
+def _without_class_name(backend: ExternalBackend, root: MappingNode, sink: Diagnostics) -> ExternalBackend:
     """Backend with the class that lazy tensors always have."""
     entry = root.entry("class_name")
     if entry is not None:
@@ -151,7 +150,7 @@ def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:
 def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
     """Node of an entry of `non_native`; None if it cannot be read."""
     sink = context.sink
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         message = f"the entry is {node.description}, not a mapping with `func`"
         sink.error(codes.NON_NATIVE_SHAPE, message, node.span)
         return None
@@ -182,7 +181,7 @@ def _op_kind(node: Node | None, context: LoadContext) -> str:
     return "" if text is None else text.value
 
 
-def _check_fields(node: Mapping, context: LoadContext) -> None:
+def _check_fields(node: MappingNode, context: LoadContext) -> None:
     for key, _ in node.entries:
         if key.value in _NODE_FIELDS:
             continue

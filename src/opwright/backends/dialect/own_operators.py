@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence as Row
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.backends.dialect.head_builder import HeadBuilder
@@ -21,8 +21,7 @@ from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.yaml import load_yaml
 
@@ -36,7 +35,7 @@ class _OwnFile(NamedTuple):
     """A backend file with the sources of its own operators."""
 
     path: str
-    sources: Row[LibrarySource]
+    sources: Sequence[LibrarySource]
 
 
 def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:

@@ -12,12 +12,12 @@ from typing import Final
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 
 _MERGE: Final = lazy_pattern(r"(?m)^[ \t-]*(<<)[ \t]*:")
 
 
-def read_as_generator(root: Mapping, sink: Diagnostics) -> Mapping:
+def read_as_generator(root: MappingNode, sink: Diagnostics) -> MappingNode:
     """File as PyTorch's generator reads it. What it accepts by accident goes to `sink` as warnings.
 
     It takes no merge keys, which are errors.
@@ -35,7 +35,7 @@ def read_as_generator(root: Mapping, sink: Diagnostics) -> Mapping:
     return root.replace(entries=entries)
 
 
-def has_operators(root: Mapping) -> bool:
+def has_operators(root: MappingNode) -> bool:
     """Whether a file names operators for the backend's dispatch key, without which nothing is written."""
     return any(_has_items(root.get(name)) for name in ("supported", "full_codegen"))
 
@@ -49,7 +49,7 @@ _Reader = Callable[[Node, Diagnostics], Node]
 
 def _class_name(node: Node, sink: Diagnostics) -> Node:
     # It writes a list in two ways, so the other rules refuse it.
-    if isinstance(node, Sequence) or (isinstance(node, Scalar) and node.kind in ("str", "null")):
+    if isinstance(node, SequenceNode) or (isinstance(node, Scalar) and node.kind in ("str", "null")):
         return node
     value = str(node.python_value())
     message = f"`class_name` is {node.description}, which PyTorch's generator writes as `{value}`"
@@ -60,7 +60,7 @@ def _class_name(node: Node, sink: Diagnostics) -> Node:
 def _letters(node: Node, sink: Diagnostics) -> Node:
     """A text as the list of its letters, a mapping as the list of its keys."""
     items: list[Node]
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         items, taken = [key for key, _ in node.entries], "its keys"
     elif isinstance(node, Scalar) and node.kind == "str":
         letters = range(len(node.value))
@@ -69,7 +69,7 @@ def _letters(node: Node, sink: Diagnostics) -> Node:
         return node
     message = f"`full_codegen` is {node.description}, and PyTorch's generator takes {taken} for operators"
     sink.warning(codes.TAKEN_VALUE, message, node.span, help="write a list")
-    return Sequence(node.file, node.start, node.end, items)
+    return SequenceNode(node.file, node.start, node.end, items)
 
 
 def _letter(node: Scalar, place: int) -> Scalar:

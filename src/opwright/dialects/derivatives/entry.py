@@ -17,8 +17,7 @@ from opwright.schema.types import Type
 from opwright.source import codes
 from opwright.source.diagnostic import Suggestion, did_you_mean
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Node, Scalar
-from opwright.source.nodes import Sequence as ListNode
+from opwright.source.nodes import Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 
 
@@ -48,7 +47,7 @@ def read_differentiability(
         return Differentiability(tuple([result.name not in saved for result in function.schema.returns]), None)
     if node is None:
         return NOTHING_SAID
-    if not isinstance(node, ListNode):
+    if not isinstance(node, SequenceNode):
         message = f"`output_differentiability` is {node.description}, not a list"
         report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
         return NOTHING_SAID

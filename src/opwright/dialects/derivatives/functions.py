@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence as Row
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.nearest import schema_span
@@ -12,7 +12,7 @@ from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.schema.signature import signature_key
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
-from opwright.source.nodes import Mapping, Scalar
+from opwright.source.nodes import MappingNode, Scalar
 from opwright.source.span import Span
 
 #: Names that have another meaning in formulas.
@@ -160,20 +160,29 @@ class EntryReport:
 
     __slots__ = ("_is_strict", "_sink", "failed", "node")
 
-    def __init__(self, node: Mapping, sink: Diagnostics, *, strict: bool) -> None:
+    def __init__(self, node: MappingNode, sink: Diagnostics, *, strict: bool) -> None:
         self.node: Final = node
         self._sink: Final = sink
         self._is_strict: Final = strict
         self.failed = False
 
     def error(
-        self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()
+        self,
+        code: str,
+        message: str,
+        at: Span,
+        *,
+        label: str = "",
+        help: str | Suggestion = "",
+        also: Sequence[Label] = (),
     ) -> None:
         """Reports a fault; the entry is then left out."""
         self.failed = True
         self._sink.error(code, message, at, label=label, help=help, also=also)
 
-    def doubt(self, code: str, message: str, at: Span, *, help: str | Suggestion = "", also: Row[Label] = ()) -> None:
+    def doubt(
+        self, code: str, message: str, at: Span, *, help: str | Suggestion = "", also: Sequence[Label] = ()
+    ) -> None:
         """Reports what has no effect as a warning, or as an error in a strict run, and keeps the entry."""
         tell = self._sink.error if self._is_strict else self._sink.warning
         tell(code, message, at, help=help, also=also)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from collections.abc import Sequence as Files
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.derivatives.entry import FIELDS, Differentiability, load_formulas, read_differentiability
@@ -29,12 +28,12 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.items import ChosenItems, read_items
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> Derivatives:
+def load(files: Sequence[SourceFile], context: LoadContext) -> Derivatives:
     """Derivatives of a release's operators, with the helpers that the release declares."""
     helpers = helpers_of(context.rules, context.inputs.read_optional(FORMULA_HELPERS))
     items = context.chosen_items.get(DERIVATIVES.name)
@@ -80,31 +79,31 @@ def load_derivatives(
     return load_entries(read_entries(file, sink), FunctionIndex(catalog), checker, sink, strict=strict)
 
 
-def read_entries(file: SourceFile, sink: Diagnostics) -> list[Mapping]:
+def read_entries(file: SourceFile, sink: Diagnostics) -> list[MappingNode]:
     """Entries of a file. Faults go to `sink`; a file that is not a list of entries has none."""
     try:
         root = load_yaml(file)
     except Fault as fault:
         sink.add(fault.diagnostic)
         return []
-    if not isinstance(root, Sequence):
+    if not isinstance(root, SequenceNode):
         message = f"the file is {root.description}, not a list of entries"
         sink.error(codes.DERIVATIVES_FILE_SHAPE, message, root.span, help=dialect_help(DERIVATIVES, file))
         return []
     return list(_mappings(root.items, sink))
 
 
-def _mappings(items: Iterable[Node], sink: Diagnostics) -> Iterator[Mapping]:
+def _mappings(items: Iterable[Node], sink: Diagnostics) -> Iterator[MappingNode]:
     """Items that are mappings; the others are reported."""
     for item in items:
-        if isinstance(item, Mapping):
+        if isinstance(item, MappingNode):
             yield item
         else:
             sink.error(codes.DERIVATIVES_ENTRY_SHAPE, f"an entry is a mapping, not {item.description}", item.span)
 
 
 def load_entries(
-    entries: Iterable[Mapping],
+    entries: Iterable[MappingNode],
     functions: FunctionIndex,
     checker: FormulaChecker,
     sink: Diagnostics,
@@ -164,7 +163,7 @@ class _Loader:
         infos = {**self._infos, **dict(_copying_views(self._infos))}
         return Derivatives(infos, frozenset(self._keys))
 
-    def add(self, node: Mapping) -> None:
+    def add(self, node: MappingNode) -> None:
         """Reads an entry."""
         report = EntryReport(node, self._sink, strict=self._is_strict)
         check_unique_keys(node, self._sink)
@@ -187,12 +186,12 @@ class _Loader:
             return
         self._take(function, named, by_key, report)
 
-    def _check_expressions(self, node: Mapping) -> None:
+    def _check_expressions(self, node: MappingNode) -> None:
         """Checks the formulas of an entry whose function does not exist."""
         formulas = list(node.entries)
         dispatch = node.get(DISPATCH)
-        for _, inner in dispatch.entries if isinstance(dispatch, Mapping) else ():
-            formulas += inner.entries if isinstance(inner, Mapping) else ()
+        for _, inner in dispatch.entries if isinstance(dispatch, MappingNode) else ():
+            formulas += inner.entries if isinstance(inner, MappingNode) else ()
         for key, value in formulas:
             if key.value not in FIELDS and isinstance(value, Scalar):
                 self._checker.check_expression(value)
@@ -224,7 +223,7 @@ class _Loader:
             self._functions.check_reserved(function, named, report)
         return function
 
-    def _formulas(self, node: Mapping, report: EntryReport) -> Iterator[tuple[str, list[tuple[Scalar, Node]]]]:
+    def _formulas(self, node: MappingNode, report: EntryReport) -> Iterator[tuple[str, list[tuple[Scalar, Node]]]]:
         """Dispatch keys of an entry, each with its formulas."""
         dispatch = node.get(DISPATCH)
         formulas = [entry for entry in node.entries if entry[0].value not in FIELDS]
@@ -234,7 +233,7 @@ class _Loader:
         for key, _ in formulas:
             message = f"the formula of `{key.value}` is outside `dispatch` and has no effect"
             report.doubt(codes.IGNORED_FIELD, message, key.span, help="move it below a dispatch key")
-        if not isinstance(dispatch, Mapping):
+        if not isinstance(dispatch, MappingNode):
             report.error(codes.DISPATCH_SHAPE, f"`dispatch` is {dispatch.description}, not a mapping", dispatch.span)
             return
         check_unique_keys(dispatch, self._sink)
@@ -245,7 +244,7 @@ class _Loader:
                 report.error(
                     codes.DISPATCH_KEY, f"`{key.value}` is not a dispatch key of autograd", key.span, help=help
                 )
-            elif not isinstance(value, Mapping):
+            elif not isinstance(value, MappingNode):
                 message = f"`{key.value}` has {value.description}, not arguments with their formulas"
                 report.error(codes.DISPATCH_SHAPE, message, value.span)
             else:
@@ -294,6 +293,6 @@ class _Loader:
         return f"{prefix}{count}"
 
 
-def _name_help(node: Mapping) -> str:
+def _name_help(node: MappingNode) -> str:
     near = [key.value for key, _ in node.entries if did_you_mean(key.value, (NAME,))]
     return f"did you mean `{NAME}` by `{near[0]}`?" if near else f"write `{NAME}:` with the function's schema"

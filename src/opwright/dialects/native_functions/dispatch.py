@@ -26,7 +26,7 @@ from opwright.schema.parser import read_argument
 from opwright.source import codes
 from opwright.source.codes import KEY_REPEATED
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.span import Span
 
 #: The sets of composite keys that may have kernels together.
@@ -46,7 +46,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     if in_library and isinstance(node, Scalar) and node.kind == "str":
         _read_keys_alone(node, builder, kernels)
         return
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         before, _, after = node.value.partition(":") if isinstance(node, Scalar) else ("", "", "")
         help = f"write `{{{before}: {after}}}`, with a blank" if after.isidentifier() else ""
         builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels", help)
@@ -68,7 +68,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
                 }
             )
             continue
-        if in_library and isinstance(value, Mapping):
+        if in_library and isinstance(value, MappingNode):
             value, condition = _read_conditional(value, builder)
         if not isinstance(value, Scalar) or value.kind != "str" or condition is None:
             if condition is not None:
@@ -88,7 +88,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
 
 def _has_implementations(value: Node) -> bool:
     """Whether a value has several kernels, or one that is no C++ function."""
-    return isinstance(value, Sequence) or (isinstance(value, Mapping) and value.get("python") is not None)
+    return isinstance(value, SequenceNode) or (isinstance(value, MappingNode) and value.get("python") is not None)
 
 
 def _report_structured(kernel_key: DispatchKey, key: Scalar, builder: EntryBuilder) -> None:
@@ -118,7 +118,7 @@ def _read_keys_alone(scalar: Scalar, builder: EntryBuilder, kernels: dict[Dispat
         kernels[key] = Kernel(key, name, namespace, builder.structured and key.is_dense)
 
 
-def _read_conditional(node: Mapping, builder: EntryBuilder) -> tuple[Node, str | None]:
+def _read_conditional(node: MappingNode, builder: EntryBuilder) -> tuple[Node, str | None]:
     """Name of a kernel with a condition, and the condition; None in its place if there is a fault."""
     name, condition = node.get("kernel"), node.get("if")
     if name is None or condition is None or len(node) > 2:
@@ -242,7 +242,7 @@ def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: 
 
 def _kernel_span(builder: EntryBuilder) -> Span:
     table = builder.node.get("dispatch")
-    return table.entries[0][1].span if isinstance(table, Mapping) else builder.node.span
+    return table.entries[0][1].span if isinstance(table, MappingNode) else builder.node.span
 
 
 def _report_composites(builder: EntryBuilder, composites: frozenset[DispatchKey]) -> None:
@@ -285,7 +285,7 @@ def read_ufunc(node: Node, builder: EntryBuilder) -> dict[UfuncKey, UfuncLoop]:
     loops: dict[UfuncKey, UfuncLoop] = {}
     if isinstance(node, Scalar) and node.kind == "str":
         _read_loop(node, UfuncKey.Generic, loops, builder)
-    elif isinstance(node, Mapping):
+    elif isinstance(node, MappingNode):
         for key, value in node.entries:
             if key.value not in UfuncKey.__members__:
                 help = did_you_mean_key(key, node, _LOOP_KEYS)
@@ -349,7 +349,7 @@ def read_precomputed(node: Node, builder: EntryBuilder) -> Precomputed | None:
     """Reads the lines `argument -> type name, ...`; the last line may have no arrow."""
     if isinstance(node, Scalar) and node.kind == "null":
         return None
-    if not isinstance(node, Sequence):
+    if not isinstance(node, SequenceNode):
         builder.wrong_type(node, "precomputed", "a list of lines")
         return None
     replace: dict[str, tuple[Argument, ...]] = {}

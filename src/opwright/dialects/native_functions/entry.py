@@ -13,7 +13,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.tag_rules import fits_inplace
 from opwright.source import codes
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opwright.source.diagnostic import Suggestion
 
 
-def load_entry(node: Mapping, context: EntryContext) -> UnlinkedFunction | None:
+def load_entry(node: MappingNode, context: EntryContext) -> UnlinkedFunction | None:
     """Function of an entry; None if the entry has a fault, which is reported."""
     builder = EntryBuilder(node, context)
     late: list[tuple[EntryField, Node]] = []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
-from collections.abc import Mapping as Table
-from collections.abc import Sequence as Row
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.field import Field
@@ -18,7 +16,7 @@ from opwright.schema.normal_form import NormalForm, normal_form
 from opwright.schema.type_parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
@@ -73,9 +71,9 @@ class EntryContext:
         *,
         all_tags: bool = True,
         library: Library = PYTORCH,
-        fields: Table[str, EntryField] | None = None,
+        fields: Mapping[str, EntryField] | None = None,
         head_names: Container[str] = (),
-        keys: Table[str, DispatchKey] | None = None,
+        keys: Mapping[str, DispatchKey] | None = None,
         only_schemas: bool = False,
         extra_keys: ExtraKeys | None = None,
         releases: Releases | None = None,
@@ -136,7 +134,7 @@ class EntryField(NamedTuple):
 
 
 #: Reads the kernels that a list has for keys; gives none if there is a fault.
-ImplementationsReader = Callable[[Node, Row[DispatchKey], "EntryBuilder"], list[Kernel]]
+ImplementationsReader = Callable[[Node, Sequence[DispatchKey], "EntryBuilder"], list[Kernel]]
 
 
 class EntryBuilder(EntryFields):
@@ -150,7 +148,7 @@ class EntryBuilder(EntryFields):
         *("namespace", "node", "schema"),
     )
 
-    def __init__(self, node: Mapping, context: EntryContext) -> None:
+    def __init__(self, node: MappingNode, context: EntryContext) -> None:
         super().__init__()
         self.node: Final = node
         self.context: Final = context
@@ -171,7 +169,14 @@ class EntryBuilder(EntryFields):
             self.library_fields = self.library_fields._replace(**{name: value})  # type: ignore[arg-type]
 
     def fault(
-        self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()
+        self,
+        code: str,
+        message: str,
+        at: Span,
+        *,
+        label: str = "",
+        help: str | Suggestion = "",
+        also: Sequence[Label] = (),
     ) -> None:
         """Reports a fault; the entry is then left out of the catalog."""
         self.failed = True
@@ -198,7 +203,7 @@ class EntryBuilder(EntryFields):
         return self.node.span if entry is None else entry[1].span
 
 
-def name_span(node: Mapping) -> Span:
+def name_span(node: MappingNode) -> Span:
     """Span of the operator's name in an entry's schema, namespace included."""
     func = node.get("func")
     if not isinstance(func, Scalar):
@@ -207,10 +212,10 @@ def name_span(node: Mapping) -> Span:
     return func.span_of(0, end if end >= 0 else len(func.value))
 
 
-def item_span(node: Mapping, field: str, word: str) -> Span:
+def item_span(node: MappingNode, field: str, word: str) -> Span:
     """Span of a word in the value of a field that is a text or a list of texts."""
     value = node.get(field)
-    if value is None or isinstance(value, Mapping):
+    if value is None or isinstance(value, MappingNode):
         return node.span if value is None else value.span
     for item in [value] if isinstance(value, Scalar) else value.items:
         if isinstance(item, Scalar) and (start := item.value.find(word)) >= 0:
@@ -218,10 +223,10 @@ def item_span(node: Mapping, field: str, word: str) -> Span:
     return value.span
 
 
-def dispatch_key_span(node: Mapping, name: str) -> Span:
+def dispatch_key_span(node: MappingNode, name: str) -> Span:
     """Span of a key in an entry's dispatch table."""
     table = node.get("dispatch")
-    keys = [key for key, _ in table.entries] if isinstance(table, Mapping) else [table]
+    keys = [key for key, _ in table.entries] if isinstance(table, MappingNode) else [table]
     for key in keys:
         if not isinstance(key, Scalar):
             return node.span
@@ -234,19 +239,19 @@ def dispatch_key_span(node: Mapping, name: str) -> Span:
     return node.span if table is None else table.span
 
 
-def argument_span(node: Mapping, text: str) -> Span:
+def argument_span(node: MappingNode, text: str) -> Span:
     """Span of the argument `text` in an entry's schema."""
     func = node.get("func")
     return _part_span(func, text) if isinstance(func, Scalar) else node.span
 
 
-def return_span(node: Mapping, returns: Row[str], index: int) -> Span:
+def return_span(node: MappingNode, returns: Sequence[str], index: int) -> Span:
     """Span of one of the returns in an entry's schema."""
     func = node.get("func")
     return _part_span(func, returns[index], returns[:index]) if isinstance(func, Scalar) else node.span
 
 
-def _part_span(func: Scalar, text: str, before: Row[str] | None = None) -> Span:
+def _part_span(func: Scalar, text: str, before: Sequence[str] | None = None) -> Span:
     """Span of an argument, or of the return that follows others, in a schema or in the normal form of it."""
     for form in _forms(func.value):
         start = 0

@@ -14,7 +14,7 @@ from opwright.schema.names import OperatorName
 from opwright.schema.parser import read_namespace, read_operator_name, read_schema, read_written_schema
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import Node, Scalar, SequenceNode
 
 
 def _read_func(node: Node, builder: EntryBuilder) -> None:
@@ -115,7 +115,7 @@ def _read_inherits(node: Node, builder: EntryBuilder) -> str | None:
 
 
 def _read_no_defaults(node: Node, builder: EntryBuilder) -> frozenset[str] | None:
-    if not isinstance(node, Sequence):
+    if not isinstance(node, SequenceNode):
         builder.wrong_type(node, "cpp_no_default_args", "a list of arguments")
         return None
     names: list[str] = []
@@ -142,7 +142,7 @@ def _read_autogen(node: Node, builder: EntryBuilder) -> tuple[OperatorName, ...]
 
 
 def _read_tags(node: Node, builder: EntryBuilder) -> frozenset[str]:
-    items = node.items if isinstance(node, Sequence) else [node]
+    items = node.items if isinstance(node, SequenceNode) else [node]
     names: list[str] = []
     valid_tags = builder.context.tags
     for item in items:

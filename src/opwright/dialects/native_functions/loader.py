@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Sequence as Files
 from typing import TYPE_CHECKING, cast
 
 from opwright.dialects.dialect import LoadContext
@@ -40,8 +39,7 @@ from opwright.source import codes
 from opwright.source.codes import TAGS_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.items import ChosenItems, read_items
-from opwright.source.nodes import Mapping, Node
-from opwright.source.nodes import Sequence as ListNode
+from opwright.source.nodes import MappingNode, Node, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -60,7 +58,7 @@ class _Shared(NamedTuple):
     extra_keys: ExtraKeys | None = None
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> Catalog:
+def load(files: Sequence[SourceFile], context: LoadContext) -> Catalog:
     """Catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
     tags = TAGS.files(context.inputs)[0]
     extra_keys = context.extra_keys_at(NATIVE_FUNCTION)
@@ -168,7 +166,7 @@ def _load_chosen(items: ChosenItems, context: EntryContext, report: CrossReport)
 def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
     """Functions of all entries without faults. Raises Fault if the file is not YAML."""
     root = load_yaml(file)
-    if not isinstance(root, ListNode):
+    if not isinstance(root, SequenceNode):
         message = f"the file is {root.description}, not a list of entries"
         context.sink.error(TAGS_FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
         return []
@@ -179,7 +177,7 @@ def load_entries(items: Iterable[Node], context: EntryContext, report: CrossRepo
     """Functions of all entries without faults; the report knows the others."""
     loaded: list[UnlinkedFunction] = []
     for item in items:
-        if not isinstance(item, Mapping):
+        if not isinstance(item, MappingNode):
             message = f"an entry is a mapping of fields, not {item.description}"
             context.sink.error(codes.NATIVE_ENTRY_SHAPE, message, item.span)
             continue

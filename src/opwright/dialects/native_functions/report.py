@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence as Row
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import argument_span, dispatch_key_span, item_span, name_span
@@ -14,14 +13,14 @@ from opwright.release.rules import Rules
 from opwright.schema.signature import base_of_operation, view_base_name
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.yaml import load_yaml
 
 _OPERATOR: Final = lazy_pattern(r"\s*((?:\w+::)*\w+)")
 
 
-def _by_start(entries: Iterable[Mapping]) -> dict[tuple[str, int], Mapping]:
+def _by_start(entries: Iterable[MappingNode]) -> dict[tuple[str, int], MappingNode]:
     """Entries by the paths of their files and their offsets."""
     return {(entry.file.path, entry.start): entry for entry in entries}
 
@@ -42,14 +41,16 @@ class CrossReport:
         "without_tensor",
     )  # fmt: skip
 
-    def __init__(self, sink: Diagnostics, entries: Iterable[Mapping] | None = None, rules: Rules | None = None) -> None:
+    def __init__(
+        self, sink: Diagnostics, entries: Iterable[MappingNode] | None = None, rules: Rules | None = None
+    ) -> None:
         self._sink: Final = sink
         self._entries = None if entries is None else _by_start(entries)
         names = WITHOUT_TENSOR_RESULT
         self.without_tensor: Final = names.in_any_release if rules is None else names.in_release(rules)
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
-        self.functions: Row[UnlinkedFunction] = ()
+        self.functions: Sequence[UnlinkedFunction] = ()
         self._index: OverloadIndex | None = None
         self.faulty_delegates: Final[set[UnlinkedFunction]] = set()
         self.doubles: Final[dict[UnlinkedFunction, UnlinkedFunction]] = {}
@@ -60,7 +61,7 @@ class CrossReport:
         self._index = self._index or OverloadIndex(self.functions)
         return self._index
 
-    def leave_out(self, node: Mapping) -> None:
+    def leave_out(self, node: MappingNode) -> None:
         """Records that an entry has a fault and is not loaded."""
         func = node.get("func")
         match = _OPERATOR.match(func.value) if isinstance(func, Scalar) else None
@@ -82,12 +83,12 @@ class CrossReport:
         """Whether an entry with this base name, or a copying form of it, is left out."""
         return bool(self._absent) and view_base_name(base) in self._absent
 
-    def _entry(self, function: UnlinkedFunction) -> Mapping:
+    def _entry(self, function: UnlinkedFunction) -> MappingNode:
         """Node of a function's entry."""
         if self._entries is None:
             root = load_yaml(function.entry.file)
-            items = root.items if isinstance(root, Sequence) else []
-            self._entries = _by_start([item for item in items if isinstance(item, Mapping)])
+            items = root.items if isinstance(root, SequenceNode) else []
+            self._entries = _by_start([item for item in items if isinstance(item, MappingNode)])
         return self._entries[function.entry.file.path, function.entry.start]
 
     def name(self, function: UnlinkedFunction) -> Span:
@@ -115,9 +116,9 @@ class CrossReport:
     def kernel(self, function: UnlinkedFunction, name: str) -> Span:
         """Span of a kernel in a function's dispatch table; the name may lack the namespace."""
         table = self._entry(function).get("dispatch")
-        for _, value in table.entries if isinstance(table, Mapping) else ():
-            for item in value.items if isinstance(value, Sequence) else [value]:
-                named = item.get("kernel") if isinstance(item, Mapping) else item
+        for _, value in table.entries if isinstance(table, MappingNode) else ():
+            for item in value.items if isinstance(value, SequenceNode) else [value]:
+                named = item.get("kernel") if isinstance(item, MappingNode) else item
                 if isinstance(named, Scalar) and name in (named.value, named.value.rpartition("::")[2]):
                     return named.span
         return self.name(function)
@@ -135,7 +136,14 @@ class CrossReport:
         return argument_span(self._entry(function), text)
 
     def error(
-        self, code: str, message: str, at: Span, *, label: str = "", help: str | Suggestion = "", also: Row[Label] = ()
+        self,
+        code: str,
+        message: str,
+        at: Span,
+        *,
+        label: str = "",
+        help: str | Suggestion = "",
+        also: Sequence[Label] = (),
     ) -> None:
         """Reports a fault."""
         self._sink.error(code, message, at, label=label, help=help, also=also)

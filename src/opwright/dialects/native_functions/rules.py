@@ -28,7 +28,7 @@ from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.nodes import Scalar, Sequence
+from opwright.source.nodes import Scalar, SequenceNode
 
 
 @cache
@@ -339,7 +339,7 @@ def _check_precomputed(builder: EntryBuilder, precomputed: Precomputed, schema: 
 
 def _precomputed_lines(builder: EntryBuilder) -> list[Scalar]:
     lines = builder.node.get("precomputed")
-    return [line for line in lines.items if isinstance(line, Scalar)] if isinstance(lines, Sequence) else []
+    return [line for line in lines.items if isinstance(line, Scalar)] if isinstance(lines, SequenceNode) else []
 
 
 def _check_precomputed_names(builder: EntryBuilder, precomputed: Precomputed, schema: FunctionSchema) -> None:

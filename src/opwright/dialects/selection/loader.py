@@ -15,7 +15,7 @@ from opwright.model.selection import SelectedOperator, Selection, qualified_name
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping, expect_sequence
-from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -42,7 +42,7 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> Selection:
 def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     """Selection that a file describes; faults go to `sink`."""
     root = load_yaml(file)
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         message = f"a selection is a mapping, but this file is {root.description}"
         sink.error(codes.SELECTION_SHAPE, message, root.span, help=dialect_help(SELECTION, file))
         return Selection(everything=False)
@@ -59,7 +59,7 @@ def load_selection(file: SourceFile, sink: Diagnostics) -> Selection:
     )
 
 
-def _check_fields(mapping: Mapping, fields: tuple[str, ...], what: str, sink: Diagnostics) -> None:
+def _check_fields(mapping: MappingNode, fields: tuple[str, ...], what: str, sink: Diagnostics) -> None:
     check_unique_keys(mapping, sink)
     for key, _ in mapping.entries:
         if key.value not in fields:
@@ -67,7 +67,7 @@ def _check_fields(mapping: Mapping, fields: tuple[str, ...], what: str, sink: Di
             sink.error(codes.SELECTION_FIELD, message, key.span, help=did_you_mean_key(key, mapping, fields))
 
 
-def _flag(mapping: Mapping, field: str, default: bool, sink: Diagnostics) -> bool:
+def _flag(mapping: MappingNode, field: str, default: bool, sink: Diagnostics) -> bool:
     node = mapping.get(field)
     value = None if node is None else expect_boolean(node, f"`{field}`", sink)
     return default if value is None else value
@@ -86,7 +86,7 @@ def _operators(node: Node | None, sink: Diagnostics) -> dict[str, SelectedOperat
     return operators
 
 
-def _operator(name: Scalar, fields: Mapping, sink: Diagnostics) -> SelectedOperator:
+def _operator(name: Scalar, fields: MappingNode, sink: Diagnostics) -> SelectedOperator:
     _check_fields(fields, _OPERATOR_FIELDS, "a selected operator", sink)
     again = fields.get("name")
     if again is not None and not (isinstance(again, Scalar) and again.value == name.value):
@@ -109,14 +109,14 @@ def _lists(node: Node | None, what: str, sink: Diagnostics) -> dict[str, tuple[s
     return {key.value: _texts(value, f"{what} of `{key.value}`", sink) for key, value in mapping.entries}
 
 
-def _debug_info(mapping: Mapping, sink: Diagnostics) -> tuple[str, ...] | None:
+def _debug_info(mapping: MappingNode, sink: Diagnostics) -> tuple[str, ...] | None:
     node = mapping.get("debug_info")
     return None if node is None else _texts(node, "`debug_info`", sink)
 
 
 def _members(node: Node | None, what: str, sink: Diagnostics) -> tuple[str, ...]:
     """Members of a set: a list, or the keys of a mapping without values, which YAML tags `!!set`."""
-    if isinstance(node, Mapping) and all(
+    if isinstance(node, MappingNode) and all(
         isinstance(value, Scalar) and value.kind == "null" for _, value in node.entries
     ):
         return tuple(key.value for key, _ in node.entries)

@@ -50,8 +50,7 @@ from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
-from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 

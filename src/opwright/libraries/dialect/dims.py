@@ -7,7 +7,7 @@ are expressions like any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping as AnyMapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -21,7 +21,7 @@ from opwright.model.requirements import DimItem, DimKind, Message, Requirement, 
 from opwright.schema.function import FunctionSchema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 
 #: The field, and the key of a single result in it.
@@ -92,7 +92,7 @@ class DimsLoader:
     def __init__(
         self,
         declaring: FunctionSchema,
-        arguments: AnyMapping[str, OutputExpression],
+        arguments: Mapping[str, OutputExpression],
         results: tuple[str, ...],
         sink: Diagnostics,
     ) -> None:
@@ -313,7 +313,7 @@ class DimsLoader:
             message = (f"dimension {place} of {result} has size ", size, f", and has to have size 0 or more (`{text}`)")
             self.result_checks.append(Requirement(condition, message, subject=f"dimension {place} of {result}"))
 
-    def agrees(self, entry: Mapping, results: tuple[Result, ...], builder: EntryBuilder) -> bool:
+    def agrees(self, entry: MappingNode, results: tuple[Result, ...], builder: EntryBuilder) -> bool:
         """Whether the field `outputs` gives results the sizes that their patterns give. Reports the first that differs.
 
         Both are computed for some sizes. What cannot be computed is taken to agree.

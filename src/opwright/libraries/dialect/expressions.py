@@ -12,8 +12,7 @@ from opwright.dialects.python_source import node_span
 from opwright.model.declared_outputs import OutputOperation, ValueKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -76,7 +75,7 @@ class ParsedExpression(NamedTuple):
         return node_span(self.wrapped, node).text
 
 
-def bracketed_text(node: Sequence) -> ExpressionText | None:
+def bracketed_text(node: SequenceNode) -> ExpressionText | None:
     """A YAML list in brackets as the text of an expression; None if it has mappings or quoted items.
 
     YAML would break `[max(a, b), c]` at each comma. The expression is therefore read from the text of the file.
@@ -87,9 +86,9 @@ def bracketed_text(node: Sequence) -> ExpressionText | None:
     return ExpressionText(span.text, span, span.part)
 
 
-def _is_plain(node: Sequence) -> bool:
+def _is_plain(node: SequenceNode) -> bool:
     return all(
-        not item.style if isinstance(item, Scalar) else isinstance(item, Sequence) and _is_plain(item)
+        not item.style if isinstance(item, Scalar) else isinstance(item, SequenceNode) and _is_plain(item)
         for item in node.items
     )
 

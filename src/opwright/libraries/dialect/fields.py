@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping as TypeMapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from opwright.dialects.cpp_expressions import read_condition
@@ -44,7 +43,7 @@ from opwright.schema.types import Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_strings
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> str | None:
@@ -74,7 +73,7 @@ def _read_outputs(node: Node, builder: EntryBuilder) -> DeclaredOutputs | None:
 def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
     if isinstance(node, Scalar):
         return Autocast(_read_policy(node, builder))
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         builder.wrong_type(node, "autocast", "a policy, or a mapping from devices or arguments to policies")
         return None
     check_unique_keys(node, builder.context.sink)
@@ -94,7 +93,7 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
     return Autocast("", tuple(policies))
 
 
-def _read_argument_policies(node: Mapping, types: TypeMapping[str, Type], builder: EntryBuilder) -> Autocast:
+def _read_argument_policies(node: MappingNode, types: Mapping[str, Type], builder: EntryBuilder) -> Autocast:
     """Policies of single arguments."""
     policies: dict[str, str] = {}
     for key, value in node.entries:
@@ -246,7 +245,7 @@ def _read_condition(node: Node, builder: EntryBuilder) -> str | None:
 
 
 def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         return _read_sample_fields(node, builder)
     scalars = expect_strings(node, "`samples`", builder.context.sink)
     builder.failed |= scalars is None
@@ -256,7 +255,7 @@ def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
     return tuple([" ".join(scalar.value.split("\n")).strip() for scalar in scalars or ()])
 
 
-def _read_sample_fields(node: Mapping, builder: EntryBuilder) -> tuple[str, ...]:
+def _read_sample_fields(node: MappingNode, builder: EntryBuilder) -> tuple[str, ...]:
     """The samples of a mapping, which says besides what else tests call."""
     sink = builder.context.sink
     check_unique_keys(node, sink)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping as Table
-from collections.abc import Sequence as Row
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.field import (
@@ -27,7 +26,7 @@ from opwright.release.version_range import RangeFault, VersionRange, parse_versi
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.project_file import has_windows_device
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
@@ -124,7 +123,7 @@ class Head(NamedTuple):
     kernel_namespace: str = ""
     kernel_signatures: str = ""
     frameworks: tuple[str, ...] = ()
-    spans: Table[str, Span] = {}
+    spans: Mapping[str, Span] = {}
 
     @property
     def derivatives_span(self) -> Span | None:
@@ -132,12 +131,12 @@ class Head(NamedTuple):
         return self.spans.get("derivatives")
 
 
-def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
+def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Sequence[Node]]:
     """Head and the entries of a file. Raises Fault if the file is neither a list of entries nor a mapping."""
-    if isinstance(root, Sequence):
+    if isinstance(root, SequenceNode):
         return Head(), section_entries(root.items, sink)
-    if not isinstance(root, Mapping) or (root.get(OPERATORS) is None and root.get("func") is not None):
-        description = "a single entry" if isinstance(root, Mapping) else root.description
+    if not isinstance(root, MappingNode) or (root.get(OPERATORS) is None and root.get("func") is not None):
+        description = "a single entry" if isinstance(root, MappingNode) else root.description
         message = f"the file is {description}, not a list of entries or a mapping with `{OPERATORS}`"
         raise Fault.at(codes.LIBRARY_FILE_SHAPE, message, root.span)
     check_unique_keys(root, sink)
@@ -158,7 +157,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
                 _check_headers(items, sink)
             elif key.value == "frameworks":
                 _check_frameworks(items, value.span, root, sink)
-        elif key.value == "namespace" and isinstance(value, Mapping):
+        elif key.value == "namespace" and isinstance(value, MappingNode):
             macro = _macro(value, sink)
             if macro is not None:
                 texts[key.value] = macro
@@ -169,7 +168,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Row[Node]]:
     return _head(texts, lists, sink), _entries(root, sink)
 
 
-def _macro(node: Mapping, sink: Diagnostics) -> Scalar | None:
+def _macro(node: MappingNode, sink: Diagnostics) -> Scalar | None:
     """Macro of a namespace that the build decides. Other ones go to `sink`."""
     value = node.get(FROM)
     if isinstance(value, Scalar) and value.value == BUILD_NAMESPACE and len(node.entries) == 1:
@@ -179,7 +178,9 @@ def _macro(node: Mapping, sink: Diagnostics) -> Scalar | None:
     return None
 
 
-def _check_build_namespace(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> None:
+def _check_build_namespace(
+    texts: Mapping[str, Scalar], lists: Mapping[str, tuple[str, ...]], sink: Diagnostics
+) -> None:
     """Report what a library cannot say whose namespace only the build knows."""
     at = texts["namespace"].span
     if "cpp_namespace" not in texts:
@@ -190,7 +191,7 @@ def _check_build_namespace(texts: Table[str, Scalar], lists: Table[str, tuple[st
         sink.error(codes.NAMESPACE_NAME, message, at, help="delete `c_shims`, or name the namespace")
 
 
-def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
+def _entries(root: MappingNode, sink: Diagnostics) -> Sequence[Node]:
     node = root.get(OPERATORS)
     if node is None:
         sink.error(codes.LIBRARY_FILE_SHAPE, f"the file has no `{OPERATORS}`", root.span)
@@ -201,7 +202,7 @@ def _entries(root: Mapping, sink: Diagnostics) -> Row[Node]:
     return () if entries is None else section_entries(entries.items, sink)
 
 
-def _head(texts: Table[str, Scalar], lists: Table[str, tuple[str, ...]], sink: Diagnostics) -> Head:
+def _head(texts: Mapping[str, Scalar], lists: Mapping[str, tuple[str, ...]], sink: Diagnostics) -> Head:
     """Head of these fields; values with faults are left out."""
     values = {name: scalar.value for name, scalar in texts.items()}
     if values.get("namespace") == BUILD_NAMESPACE:
@@ -310,7 +311,7 @@ def _report_abi(scalar: Scalar, sink: Diagnostics) -> None:
     sink.error(codes.UNKNOWN_ABI, f"there is no interface `{scalar.value}`", scalar.span, help=help)
 
 
-def _check_shim_devices(items: Row[Scalar], sink: Diagnostics) -> None:
+def _check_shim_devices(items: Sequence[Scalar], sink: Diagnostics) -> None:
     devices = [key.lower for key in dispatch_keys() if key.has_c_shim]
     for item in items:
         if item.value not in devices:
@@ -318,7 +319,7 @@ def _check_shim_devices(items: Row[Scalar], sink: Diagnostics) -> None:
             sink.error(codes.C_SHIM_DEVICE, f"AOTInductor has no C shims for `{item.value}`", item.span, help=help)
 
 
-def _check_frameworks(items: Row[Scalar], at: Span, root: Mapping, sink: Diagnostics) -> None:
+def _check_frameworks(items: Sequence[Scalar], at: Span, root: MappingNode, sink: Diagnostics) -> None:
     for item in items:
         if item.value not in FRAMEWORKS:
             help = did_you_mean(item.value, FRAMEWORKS, f"there are: {', '.join(FRAMEWORKS)}")
@@ -329,7 +330,7 @@ def _check_frameworks(items: Row[Scalar], at: Span, root: Mapping, sink: Diagnos
         sink.error(codes.UNKNOWN_FRAMEWORK, message, at, help="write `abi: dlpack`, or remove `frameworks`")
 
 
-def _check_headers(items: Row[Scalar], sink: Diagnostics) -> None:
+def _check_headers(items: Sequence[Scalar], sink: Diagnostics) -> None:
     for item in items:
         if not is_header(item.value):
             help = f"write `{item.value[1:-1]}`" if is_header(item.value[1:-1]) else "write it like `acme/kernels.h`"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
-from collections.abc import Sequence as Row
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.cpp_expressions import read_condition
@@ -23,7 +22,7 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 
 IMPLEMENTATION_FIELDS: Final = (
@@ -53,10 +52,10 @@ class _Item(NamedTuple):
     python: str = ""
 
 
-def read_implementations(node: Node, keys: Row[DispatchKey], builder: EntryBuilder) -> list[Kernel]:
+def read_implementations(node: Node, keys: Sequence[DispatchKey], builder: EntryBuilder) -> list[Kernel]:
     """Kernels for keys whose implementations a list has; none if there is a fault."""
     schema = builder.schema
-    nodes = node.items if isinstance(node, Sequence) else [node]
+    nodes = node.items if isinstance(node, SequenceNode) else [node]
     items = [item for entry_node in nodes if (item := _read_item(entry_node, builder)) is not None]
     if schema is None or len(items) < len(nodes):
         builder.failed = True
@@ -90,8 +89,8 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
     sink = builder.context.sink
     if isinstance(node, Scalar) and node.kind == "str":
         return _Item(node, *read_kernel_name(node, builder), "", "", 0)
-    function = _function(node) if isinstance(node, Mapping) else None
-    if not isinstance(node, Mapping) or function is None:
+    function = _function(node) if isinstance(node, MappingNode) else None
+    if not isinstance(node, MappingNode) or function is None:
         message = "an implementation has the field `kernel` or `python`, which names a function"
         builder.fault(codes.IMPLEMENTATION, message, node.span, help='write `{kernel: fast, when: "self.dim() == 2"}`')
         return None
@@ -118,7 +117,7 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
     return _Item(node, "", function.value.rpartition(":")[2], "", text, number, function.value)
 
 
-def _function(node: Mapping) -> Scalar | None:
+def _function(node: MappingNode) -> Scalar | None:
     """Text that names the function of an item; None if there is none, or more than one."""
     named = [value for field in ("kernel", "python") if (value := node.get(field)) is not None]
     text = named[0] if len(named) == 1 else None
@@ -137,7 +136,7 @@ def is_python_function(path: str) -> bool:
 def _read_guard(node: Node, builder: EntryBuilder) -> str | None:
     """Condition of the preprocessor; None if there is a fault. It knows no arguments."""
     sink: Diagnostics = builder.context.sink
-    for text in node.items if isinstance(node, Sequence) else [node]:
+    for text in node.items if isinstance(node, SequenceNode) else [node]:
         words = words_of(text.value) if isinstance(text, Scalar) else frozenset()
         named = [name for name in _argument_names(builder) if name in words]
         if named:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from collections.abc import Sequence as Files
-from collections.abc import Sequence as Row
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -45,7 +43,7 @@ from opwright.schema.type_parser import DISPATCHER
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
-from opwright.source.nodes import Mapping, Node
+from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -55,11 +53,11 @@ class LibrarySource(NamedTuple):
     """Entries of a library with the head above them, and the path of the file that they are in."""
 
     head: Head
-    items: Row[Node]
+    items: Sequence[Node]
     path: str
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> tuple[OperatorLibrary, ...]:
+def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[OperatorLibrary, ...]:
     """Operators of library files by namespace, in the order of the files. Faults go to the sink of the context."""
     file_sink = Diagnostics()
     sources = []
@@ -134,7 +132,7 @@ def _load_namespace(
     library = facts.library
     namespace_sink = Diagnostics()
     entries = [item for part in parts for item in part.items]
-    report = CrossReport(namespace_sink, [item for item in entries if isinstance(item, Mapping)])
+    report = CrossReport(namespace_sink, [item for item in entries if isinstance(item, MappingNode)])
     entry_context = EntryContext(
         frozenset(tags),
         frozenset(),

@@ -13,7 +13,7 @@ from opwright.schema.parser import read_namespace
 from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
@@ -73,7 +73,7 @@ def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -
 
 def _namespace_of(item: Node) -> tuple[str, Span | None]:
     """Namespace that an entry names, empty if it names none, with its span."""
-    func = item.get("func") if isinstance(item, Mapping) else None
+    func = item.get("func") if isinstance(item, MappingNode) else None
     if not isinstance(func, Scalar):
         return "", None
     try:

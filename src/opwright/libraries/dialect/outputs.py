@@ -27,7 +27,7 @@ from opwright.schema.types import TENSOR, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
@@ -161,23 +161,23 @@ class _OutputLoader(NamedTuple):
 
     def load(self, node: Node, results: tuple[Result, ...]) -> DeclaredOutputs:
         """Outputs that the node declares, in the order of the results."""
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             node = joined_entries(node)
             name = results[0].key
             if len(results) > 1 or (name not in _FIELD_NAMES and node.entry(name) is not None):
                 return self._load_named(node, results)
             return self._each([node], results)
-        text = bracketed_text(node) if isinstance(node, Sequence) else None
+        text = bracketed_text(node) if isinstance(node, SequenceNode) else None
         if text is not None:
             return self._expressions(text, results)
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             _check_count(len(node), results, node.span)
             return self._each(node.items, results)
         if node.kind == "null":
             raise Fault.at(codes.OUTPUT_SYNTAX, "`outputs` is empty", node.span, help="write for instance `like(self)`")
         return self._expressions(ExpressionText.of_scalar(node), results)
 
-    def _load_named(self, node: Mapping, results: tuple[Result, ...]) -> DeclaredOutputs:
+    def _load_named(self, node: MappingNode, results: tuple[Result, ...]) -> DeclaredOutputs:
         """Outputs of a mapping from the names of results."""
         check_unique_keys(node, self.sink)
         nodes = {key.value: value for key, value in node.entries}
@@ -218,14 +218,14 @@ class _OutputLoader(NamedTuple):
 
     def _output(self, node: Node, result: Result) -> DeclaredOutput:
         """Output that a node declares: an expression, a list of sizes, or a mapping."""
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             return self._form(joined_entries(node), result)
         checker = self._checker(node)
         return self._expression(checker, checker.parsed.tree, result)
 
     def _checker(self, node: Node) -> ExpressionChecker:
         text = None
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             text = bracketed_text(node)
         elif isinstance(node, Scalar) and node.kind != "null":
             text = ExpressionText.of_scalar(node)
@@ -243,7 +243,7 @@ class _OutputLoader(NamedTuple):
             size, like = checker.check_kind(node, ValueKind.sizes), None
         return self._complete(size, like, {}, result, checker.parsed.span(node))
 
-    def _form(self, node: Mapping, result: Result) -> DeclaredOutput:
+    def _form(self, node: MappingNode, result: Result) -> DeclaredOutput:
         check_unique_keys(node, self.sink)
         fields: dict[str, OutputExpression] = {}
         for key, value in node.entries:

@@ -15,7 +15,7 @@ from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 
 REFERENCE: Final = "reference"
 _HELP: Final = "write it like `acme.reference:rms_norm`"
@@ -46,7 +46,7 @@ def read_reference(node: Node, builder: EntryBuilder) -> Reference | None:
             message = f"`{builder.schema.name}` cannot have a reference: {reason}"
             builder.fault(codes.REFERENCE, message, node.span)
             return None
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         return _read_function(node, builder, Reference(""))
     sink = builder.context.sink
     check_unique_keys(node, sink)
@@ -103,7 +103,7 @@ def _number(node: Node) -> float | None:
     return number if 0 < number < float("inf") else None
 
 
-def _misfit(schema: FunctionSchema, entry: Mapping) -> str:
+def _misfit(schema: FunctionSchema, entry: MappingNode) -> str:
     """Why an operator cannot have a reference; empty if it can."""
     if schema.kind is SchemaKind.out:
         return "it writes its results into arguments, and the overload without them can have one"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping as AnyMapping
+from collections.abc import Mapping
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
@@ -59,7 +59,7 @@ from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_strings
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 
 #: The fields beside the one with patterns.
 DTYPES_FIELD: Final = "dtypes"
@@ -107,7 +107,7 @@ class RequirementsLoader:
         self.result_dtypes: Final[dict[str, OutputExpression]] = {}
         self.result_likes: Final[dict[str, OutputExpression]] = {}
 
-    def load(self, entry: Mapping) -> Requirements:
+    def load(self, entry: MappingNode) -> Requirements:
         """What the fields of an entry say."""
         self.dims.load(self._mapping(entry, DIMS))
         self._checks.extend(self.dims.checks)
@@ -133,7 +133,7 @@ class RequirementsLoader:
         are_sums = tuple([name in sums for name in self._results]) if sums else ()
         return Requirements(tuple(self._checks), copied, patterns, results, linear, are_sums, values)
 
-    def _names(self, entry: Mapping, field: str) -> list[str]:
+    def _names(self, entry: MappingNode, field: str) -> list[str]:
         """The arguments, or for sums the results, that a field names."""
         node = entry.get(field)
         scalars = [] if node is None else expect_strings(node, f"`{field}`", self._sink) or []
@@ -153,7 +153,7 @@ class RequirementsLoader:
                 names.append(scalar.value)
         return names
 
-    def _load_values(self, entry: Mapping) -> tuple[ValueCondition, ...]:
+    def _load_values(self, entry: MappingNode) -> tuple[ValueCondition, ...]:
         """Conditions on the values of tensors; those on others join the checks."""
         node = entry.get(VALUES)
         mapping = None if node is None else expect_mapping(node, f"`{VALUES}`", self._sink)
@@ -181,7 +181,7 @@ class RequirementsLoader:
         self._checks.extend(loader.checks)
         return tuple(loader.conditions)
 
-    def _mapping(self, entry: Mapping, field: str) -> list[tuple[Scalar, Node]]:
+    def _mapping(self, entry: MappingNode, field: str) -> list[tuple[Scalar, Node]]:
         """The entries of a field that maps arguments and results, by their names."""
         node = entry.get(field)
         mapping = None if node is None else expect_mapping(node, f"`{field}`", self._sink)
@@ -444,7 +444,7 @@ class RequirementsLoader:
             if key.value not in self._arguments:
                 self._load_result_layout(key, node, node.value if isinstance(node, Scalar) else "")
                 continue
-            words = node.items if isinstance(node, Sequence) else [node]
+            words = node.items if isinstance(node, SequenceNode) else [node]
             layouts = [layout for word in words if (layout := self._layout(key, word)) is not None]
             if len(layouts) < len(words):
                 continue
@@ -538,10 +538,10 @@ class RequirementsLoader:
         conditions: list[tuple[Requirement, bool]] = []
         if node is None:
             return conditions
-        items = node.items if isinstance(node, Sequence) else [node]
+        items = node.items if isinstance(node, SequenceNode) else [node]
         for item in items:
             pairs: list[tuple[Node, str]] = []
-            if isinstance(item, Mapping):
+            if isinstance(item, MappingNode):
                 for key, value in item.entries:
                     if isinstance(value, Scalar) and value.kind == "str":
                         pairs.append((key, value.value))
@@ -586,7 +586,7 @@ class RequirementsLoader:
         requirement = Requirement(condition, tuple(text), given, each, written=written, subject=f"`{written}`")
         return requirement, is_late
 
-    def _list_walked(self, parsed: ParsedExpression, names: AnyMapping[str, OutputExpression]) -> tuple[str, str]:
+    def _list_walked(self, parsed: ParsedExpression, names: Mapping[str, OutputExpression]) -> tuple[str, str]:
         """The first list of tensors of which a condition speaks for all places, and the name of a place: `a[i]`."""
         for node in ast.walk(parsed.tree):
             if (
@@ -610,7 +610,7 @@ def _scalar_text(node: Node) -> str:
 
 def _words(node: Node) -> list[tuple[str, Scalar, int]]:
     """The words of a text or of a list of texts, and where they start."""
-    scalars = node.items if isinstance(node, Sequence) else [node]
+    scalars = node.items if isinstance(node, SequenceNode) else [node]
     words = []
     for scalar in scalars:
         if not isinstance(scalar, Scalar) or not scalar.value.strip():
@@ -638,7 +638,7 @@ def read_requirements(field: str, builder: EntryBuilder) -> Requirements | None:
         return None
     # The kernels may be read after this field.
     dispatch = entry.get("dispatch")
-    keys = [key.value for key, _ in dispatch.entries] if isinstance(dispatch, Mapping) else []
+    keys = [key.value for key, _ in dispatch.entries] if isinstance(dispatch, MappingNode) else []
     is_composite = dispatch is None or any(COMPOSITE_IMPLICIT.name in key.split(", ") for key in keys)
     if is_composite and entry.get("structured_delegate") is None:
         # The operators that it calls say what it returns.

@@ -10,7 +10,7 @@ from opwright.dialects.native_functions.fields import ROWS, TAGS_FIELD
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 
 __all__ = ["COMMON_FIELDS", "CONDITION_FIELD", "DISPATCH_FIELD", "OPERATORS", "SECTION_FIELDS", "section_entries"]
 
@@ -66,7 +66,7 @@ def section_entries(items: Iterable[Node], sink: Diagnostics) -> list[Node]:
 
 def _entries(item: Node, given: dict[str, tuple[Scalar, Node]], sink: Diagnostics) -> Iterator[Node]:
     """An entry with the fields that are given to it, or the entries of a section."""
-    if not isinstance(item, Mapping):
+    if not isinstance(item, MappingNode):
         yield item
         return
     inside = item.get(OPERATORS)
@@ -90,7 +90,7 @@ def _entries(item: Node, given: dict[str, tuple[Scalar, Node]], sink: Diagnostic
         yield from _entries(entry, _join_fields(given, plain_entries), sink)
 
 
-def _with_fields(entry: Mapping, given: dict[str, tuple[Scalar, Node]]) -> Mapping:
+def _with_fields(entry: MappingNode, given: dict[str, tuple[Scalar, Node]]) -> MappingNode:
     field_entries = {key.value: (key, value) for key, value in entry.entries}
     conditions = _join_fields(given, field_entries).get(_IF)
     own_fields = [(key, conditions[1] if conditions and key.value == _IF else value) for key, value in entry.entries]
@@ -110,5 +110,5 @@ def _join_fields(
     joined = {**outer, **inner}
     if _IF in outer and _IF in inner:
         (key, first), (_, second) = outer[_IF], inner[_IF]
-        joined[_IF] = key, Sequence(second.file, second.start, second.end, [first, second])
+        joined[_IF] = key, SequenceNode(second.file, second.start, second.end, [first, second])
     return joined

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping as AnyMapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.libraries.dialect.dims import PatternedTensor
@@ -34,7 +33,7 @@ from opwright.model.requirements import (
 )
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import Node, Scalar, SequenceNode
 
 #: The field.
 VALUES: Final = "values"
@@ -61,10 +60,10 @@ class ValuesLoader:
 
     def __init__(
         self,
-        arguments: AnyMapping[str, OutputExpression],
+        arguments: Mapping[str, OutputExpression],
         texts: frozenset[str],
-        sizes: AnyMapping[str, OutputExpression],
-        optional: AnyMapping[str, tuple[OutputExpression, ...]],
+        sizes: Mapping[str, OutputExpression],
+        optional: Mapping[str, tuple[OutputExpression, ...]],
         integers: frozenset[str],
         sink: Diagnostics,
     ) -> None:
@@ -104,7 +103,7 @@ class ValuesLoader:
 
     def _load_text(self, name: str, argument: OutputExpression, node: Node) -> None:
         """The texts that an argument may be."""
-        choices = node.items if isinstance(node, Sequence) else [node]
+        choices = node.items if isinstance(node, SequenceNode) else [node]
         texts = []
         for choice in choices:
             if not isinstance(choice, Scalar) or choice.kind != "str":
@@ -126,7 +125,7 @@ class ValuesLoader:
         """Conditions on a number, or the numbers that it may be."""
         value, given = _given(argument)
         message: Message
-        if isinstance(node, Sequence) and node.items and all(map(_is_number, node.items)):
+        if isinstance(node, SequenceNode) and node.items and all(map(_is_number, node.items)):
             numbers = [self._expression(item, name, value)[0] for item in node.items if isinstance(item, Scalar)]
             are = [expression_of(OutputOperation.equal, ValueKind.boolean, value, number) for number in numbers]
             condition = expression_of(OutputOperation.either, ValueKind.boolean, *are) if len(are) > 1 else are[0]
@@ -310,7 +309,7 @@ def _is_number(node: Node) -> bool:
 
 def _conditions(node: Node) -> Iterator[ExpressionText]:
     """The conditions of a text, which commas part, or of a list of texts. Raises Fault."""
-    items = node.items if isinstance(node, Sequence) else [node]
+    items = node.items if isinstance(node, SequenceNode) else [node]
     if not items:
         raise Fault.at(codes.VALUES, "this says nothing of values", node.span)
     for item in items:

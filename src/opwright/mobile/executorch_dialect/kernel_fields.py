@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from collections.abc import Mapping as Table
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import LoadContext
@@ -17,8 +16,7 @@ from opwright.model.native_function import Kernel, UnlinkedFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
-from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
-from opwright.source.nodes import Sequence as SequenceNode
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
@@ -32,12 +30,14 @@ class DispatchRanks:
 
     __slots__ = ("_ranks",)
 
-    def __init__(self, entries: Iterable[tuple[UnlinkedFunction, Mapping | None]], *, sorts_keys: bool = False) -> None:
+    def __init__(
+        self, entries: Iterable[tuple[UnlinkedFunction, MappingNode | None]], *, sorts_keys: bool = False
+    ) -> None:
         ranks: dict[DispatchKey, int] = {}
         for function, entry in entries:
             for key in _sorted_keys(function, entry) if sorts_keys else function.kernels:
                 ranks.setdefault(key, len(ranks))
-        self._ranks: Final[Table[DispatchKey, int]] = ranks
+        self._ranks: Final[Mapping[DispatchKey, int]] = ranks
 
     def last(self, function: UnlinkedFunction) -> Kernel | None:
         """Kernel whose key is the last one; None for an operator without kernels."""
@@ -45,10 +45,10 @@ class DispatchRanks:
         return None if key is None else function.kernels[key]
 
 
-def _sorted_keys(function: UnlinkedFunction, entry: Mapping | None) -> list[DispatchKey]:
+def _sorted_keys(function: UnlinkedFunction, entry: MappingNode | None) -> list[DispatchKey]:
     """Keys of an operator's kernels as its entry names them, in the order of the sorted fields of `dispatch`."""
     dispatch = None if entry is None else entry.get("dispatch")
-    if not isinstance(dispatch, Mapping):
+    if not isinstance(dispatch, MappingNode):
         return list(function.kernels)
     by_name = {key.name: key for key in function.kernels}
     fields = sorted([key.value for key, _ in dispatch.entries])
@@ -91,7 +91,7 @@ class _Aliases:
 
     __slots__ = ("context", "dim_orders", "dtypes", "function")
 
-    def __init__(self, entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> None:
+    def __init__(self, entry: MappingNode, function: UnlinkedFunction, context: LoadContext) -> None:
         self.context: Final = context
         self.function: Final = function
         self.dtypes: Final = {
@@ -104,7 +104,7 @@ class _Aliases:
         }
 
 
-def _alias_lists(entry: Mapping, field: str, context: LoadContext) -> Iterable[tuple[str, Sequence[Node]]]:
+def _alias_lists(entry: MappingNode, field: str, context: LoadContext) -> Iterable[tuple[str, Sequence[Node]]]:
     """Aliases of a field with the items of each."""
     node = entry.get(field)
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
@@ -126,7 +126,7 @@ def _dimension(node: Node, context: LoadContext) -> int | None:
 
 
 def read_kernels(
-    entry: Mapping, function: UnlinkedFunction, context: LoadContext, *, sorts_arguments: bool
+    entry: MappingNode, function: UnlinkedFunction, context: LoadContext, *, sorts_arguments: bool
 ) -> tuple[ExecutorchKernel, ...]:
     """Kernels of an entry; faults go to the sink of the context.
 
@@ -141,7 +141,7 @@ def read_kernels(
     kernels: list[ExecutorchKernel] = []
     for item in () if items is None else items.items:
         kernel = _kernel_name(item, context)
-        if kernel is None or not isinstance(item, Mapping):
+        if kernel is None or not isinstance(item, MappingNode):
             continue
         scalar, namespace, name = kernel
         keys = _keys(item, aliases, sorts_arguments=sorts_arguments)
@@ -160,7 +160,7 @@ def read_kernels(
 def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | None:
     """Text, the namespace and the name of a kernel; None if it has a fault, which is reported."""
     sink = context.sink
-    if not isinstance(item, Mapping):
+    if not isinstance(item, MappingNode):
         sink.error(codes.KERNEL_SHAPE, f"a kernel is {item.description}, not a mapping with `kernel_name`", item.span)
         return None
     check_unique_keys(item, sink)
@@ -199,7 +199,7 @@ class _Keys(NamedTuple):
     arguments: tuple[str, ...] = ()
 
 
-def _keys(item: Mapping, aliases: _Aliases, *, sorts_arguments: bool) -> _Keys:
+def _keys(item: MappingNode, aliases: _Aliases, *, sorts_arguments: bool) -> _Keys:
     """Keys of a kernel; none if it has a fault, which is reported."""
     node = item.get("arg_meta")
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
@@ -262,7 +262,7 @@ def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
 
 
 def _ordered_keys(
-    specs: dict[str, TensorSpec], arguments: Mapping, aliases: _Aliases, *, sorts_arguments: bool
+    specs: dict[str, TensorSpec], arguments: MappingNode, aliases: _Aliases, *, sorts_arguments: bool
 ) -> _Keys:
     """Keys, with the arguments in the order of the schema or in that of ExecuTorch's program."""
     context = aliases.context

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Sequence as Files
 from functools import partial
 from typing import Final
 
@@ -27,8 +26,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_schema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, did_you_mean
-from opwright.source.nodes import Mapping, Node, Scalar
-from opwright.source.nodes import Sequence as ListNode
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -93,17 +91,19 @@ def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[Executorch
             sink.warning(codes.SAME_NAME, message, operator.function.entry, also=also)
 
 
-def load(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
+def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
     """Operators of files like `functions.yaml`, which may name operators of PyTorch."""
     return _load_files(files, context, is_custom=False)
 
 
-def load_custom(files: Files[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
+def load_custom(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
     """Operators of files of custom operators, each with its whole schema."""
     return _load_files(files, context, is_custom=True)
 
 
-def _load_files(files: Files[SourceFile], context: LoadContext, *, is_custom: bool) -> tuple[ExecutorchOperator, ...]:
+def _load_files(
+    files: Sequence[SourceFile], context: LoadContext, *, is_custom: bool
+) -> tuple[ExecutorchOperator, ...]:
     """Operators of files, each once with the kernels of all files."""
     operators: dict[str, ExecutorchOperator] = {}
     loaded = [_load_file(file, context, is_custom=is_custom) for file in files]
@@ -144,7 +144,7 @@ def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> li
     ]
 
 
-def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) -> dict[UnlinkedFunction, Mapping]:
+def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) -> dict[UnlinkedFunction, MappingNode]:
     """Functions of a file, each once, with their entries."""
     items = _items(file, context)
     tags = frozenset(load_tags(TAGS.files(context.inputs)[0], Diagnostics()))
@@ -156,7 +156,7 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
     fields = {field.name: EntryField(field, readers.get(field.name, _pass_over)) for field in ENTRY_FIELDS}
     entry_context = EntryContext(tags, frozenset(), context.sink, fields=fields)
     report = CrossReport(context.sink, items)
-    nodes: dict[UnlinkedFunction, Mapping] = {}
+    nodes: dict[UnlinkedFunction, MappingNode] = {}
     for item in items:
         function = load_entry(item, entry_context) if _has_name(item, context, is_custom=is_custom) else None
         if function is None:
@@ -168,7 +168,7 @@ def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) ->
     return {function: nodes[function] for function in functions}
 
 
-def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
+def _items(file: SourceFile, context: LoadContext) -> list[MappingNode]:
     """Entries of a file; none for a file without content, or if it is no list, which is reported."""
     sink = context.sink
     try:
@@ -179,18 +179,18 @@ def _items(file: SourceFile, context: LoadContext) -> list[Mapping]:
         return []
     if isinstance(root, Scalar) and root.kind == "null":
         return []
-    if not isinstance(root, ListNode):
+    if not isinstance(root, SequenceNode):
         message = f"the file is {root.description}, not a list of operators"
         sink.error(codes.EXECUTORCH_FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
         return []
     for item in root.items:
-        if not isinstance(item, Mapping):
+        if not isinstance(item, MappingNode):
             message = f"an operator is a mapping, not {item.description}"
             sink.error(codes.EXECUTORCH_FILE_SHAPE, message, item.span)
-    return [item for item in root.items if isinstance(item, Mapping)]
+    return [item for item in root.items if isinstance(item, MappingNode)]
 
 
-def _has_name(item: Mapping, context: LoadContext, *, is_custom: bool) -> bool:
+def _has_name(item: MappingNode, context: LoadContext, *, is_custom: bool) -> bool:
     """Whether an entry names one operator, in the way of its file; otherwise reports it."""
     op, func = item.entry("op"), item.entry("func")
     if is_custom and op is not None:
@@ -241,7 +241,7 @@ def _read_op(operators: NamedOperators, context: LoadContext, node: Node, builde
 
 
 def _file_kernels(
-    nodes: dict[UnlinkedFunction, Mapping], context: LoadContext, *, is_custom: bool
+    nodes: dict[UnlinkedFunction, MappingNode], context: LoadContext, *, is_custom: bool
 ) -> dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]]:
     """Kernels of each function of a file."""
     # In functions.yaml, ExecuTorch's program sorts the fields of all mappings.
@@ -257,7 +257,7 @@ def _file_kernels(
 
 
 def _dispatched_kernels(
-    entry: Mapping, function: UnlinkedFunction, ranks: DispatchRanks, context: LoadContext
+    entry: MappingNode, function: UnlinkedFunction, ranks: DispatchRanks, context: LoadContext
 ) -> tuple[ExecutorchKernel, ...]:
     """Kernel of an entry of the old style."""
     kernel = dispatched_kernel(function, ranks, as_reference=context.tolerant)
@@ -271,7 +271,7 @@ def _dispatched_kernels(
     return (kernel,)
 
 
-def _has_kernels(entry: Mapping) -> bool:
+def _has_kernels(entry: MappingNode) -> bool:
     node = entry.get("kernels")
     return (
         node is not None
@@ -280,7 +280,9 @@ def _has_kernels(entry: Mapping) -> bool:
     )
 
 
-def _missing_kernels(entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> tuple[ExecutorchKernel, ...]:
+def _missing_kernels(
+    entry: MappingNode, function: UnlinkedFunction, context: LoadContext
+) -> tuple[ExecutorchKernel, ...]:
     """What stands in for `kernels` in an entry without them, where others have them: the field `dispatch`."""
     if not context.tolerant and entry.get("dispatch") is not None:
         return _dispatched_kernels(entry, function, DispatchRanks([(function, entry)]), context)
@@ -288,7 +290,7 @@ def _missing_kernels(entry: Mapping, function: UnlinkedFunction, context: LoadCo
     return ()
 
 
-def _report_missing(entry: Mapping, function: UnlinkedFunction, context: LoadContext) -> None:
+def _report_missing(entry: MappingNode, function: UnlinkedFunction, context: LoadContext) -> None:
     message, at = f"`{function.name}` has no kernel", _name_span(entry)
     if context.tolerant:
         context.sink.warning(codes.NO_KERNEL_WARNING, message, at, help="ExecuTorch registers nothing for it")
@@ -296,7 +298,7 @@ def _report_missing(entry: Mapping, function: UnlinkedFunction, context: LoadCon
         context.sink.error(codes.NO_KERNEL, message, at, help="add `kernels`")
 
 
-def _name_span(entry: Mapping) -> Span:
+def _name_span(entry: MappingNode) -> Span:
     """Span of the name in an entry."""
     node = entry.get("op") or entry.get("func")
     if not isinstance(node, Scalar):

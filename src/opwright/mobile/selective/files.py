@@ -16,7 +16,7 @@ from opwright.source.expect import (
     expect_sequence,
     expect_string,
 )
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence, did_you_mean_key
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -101,9 +101,9 @@ def _scalars(root: Node) -> dict[str, Scalar]:
         match node:
             case Scalar():
                 scalars.setdefault(node.value, node)
-            case Sequence():
+            case SequenceNode():
                 pending.extend(reversed(node.items))
-            case Mapping():
+            case MappingNode():
                 for key, value in reversed(node.entries):
                     pending.extend((value, key))
     return scalars
@@ -122,7 +122,7 @@ def _check(node: Node, shape: Shape, what: str, sink: Diagnostics) -> None:
             if not isinstance(node, Scalar) or node.kind == "null":
                 expect_string(node, what, sink)
         case "list" if shape.item is not None:
-            if shape.may_be_single and isinstance(node, Mapping):
+            if shape.may_be_single and isinstance(node, MappingNode):
                 _check(node, shape.item, what, sink)
                 return
             sequence = expect_sequence(node, what, sink)

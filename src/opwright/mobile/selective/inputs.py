@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Names
+from collections.abc import Mapping
 from typing import Final
 
 from opwright.mobile.selective.files import Files
@@ -11,7 +11,7 @@ from opwright.mobile.selective.model_operators import ModelRequest, check_models
 from opwright.mobile.selective.program_file import IDENTIFIER, operators_of
 from opwright.mobile.selective.shapes import MODELS, NAMES
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.source.nodes import Mapping, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -29,7 +29,7 @@ class SelectionInput(NamedTuple):
     selection: Selection
 
 
-def selection_of_roots(names: Names[str, Span | None], source: str, *, training: bool) -> Selection:
+def selection_of_roots(names: Mapping[str, Span | None], source: str, *, training: bool) -> Selection:
     """Selection of root operators, each with its place; a name without overload stands for all of them."""
     operators = {
         name: SelectedOperator(
@@ -59,12 +59,12 @@ def read_input(path: str, files: Files, graph: Graph, *, training: bool) -> Sele
         names = _names_in_text(SourceFile.read(path))
         return SelectionInput(path, "list of names", selection_of_roots(names, path, training=training))
     root = load_yaml(SourceFile.read(path))
-    if isinstance(root, Sequence) and all(isinstance(item, Scalar) for item in root.items):
+    if isinstance(root, SequenceNode) and all(isinstance(item, Scalar) for item in root.items):
         values = files.value(path, NAMES, "a list of operators")
         assert isinstance(values, list)
         names = {str(name): files.span(path, str(name)) for name in values}
         return SelectionInput(path, "list of names", selection_of_roots(names, path, training=training))
-    if isinstance(root, Sequence) or (isinstance(root, Mapping) and root.get("model") is not None):
+    if isinstance(root, SequenceNode) or (isinstance(root, MappingNode) and root.get("model") is not None):
         return SelectionInput(path, "file of models", _model_file(path, files, graph))
     return SelectionInput(path, "selection", files.selection(path))
 

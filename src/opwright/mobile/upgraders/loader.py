@@ -22,8 +22,7 @@ from opwright.model.upgraders import CalledOperator, Constant, Instruction, Upgr
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
-from opwright.source.nodes import Mapping, Node, Scalar, did_you_mean_key
-from opwright.source.nodes import Sequence as ListNode
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -115,7 +114,7 @@ def _entries(node: Node | None, what: str, sink: Diagnostics) -> Iterator[tuple[
 
 
 def _fields(
-    mapping: Mapping, known_fields: tuple[Field, ...], what: str, name: Scalar | None, sink: Diagnostics
+    mapping: MappingNode, known_fields: tuple[Field, ...], what: str, name: Scalar | None, sink: Diagnostics
 ) -> dict[str, Node]:
     """Fields of a mapping by name; unknown and missing ones are reported, the latter at the name."""
     check_unique_keys(mapping, sink)
@@ -159,7 +158,7 @@ def _upgrader(name: Scalar, node: Node, sink: Diagnostics) -> Upgrader | None:
         tuple([operator for operator, _ in operators]),
         registers,
     )
-    check_operands(upgrader, [row.items for _, row in instructions if isinstance(row, ListNode)], sink)
+    check_operands(upgrader, [row.items for _, row in instructions if isinstance(row, SequenceNode)], sink)
     return upgrader
 
 

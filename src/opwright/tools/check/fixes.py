@@ -16,7 +16,7 @@ from opwright.schema.parser import read_written_schema
 from opwright.source.codes import SCHEMA_DIFFERS
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
 from opwright.source.edits import Edits, added_field, deleted_field, deleted_item, find_path, quotation, replacement
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
@@ -39,9 +39,9 @@ class Place(NamedTuple):
         return self.path[-2] if len(self.path) > 1 else None
 
     @property
-    def entry(self) -> Mapping | None:
+    def entry(self) -> MappingNode | None:
         """Entry of an operator around the place."""
-        entries = [node for node in self.path if isinstance(node, Mapping) and node.entry("func") is not None]
+        entries = [node for node in self.path if isinstance(node, MappingNode) and node.entry("func") is not None]
         return entries[-1] if entries else None
 
 
@@ -53,13 +53,13 @@ _COLON: Final = re.compile(r"[ \t]*:([ \t]+(?=[\r\n]|\Z))?")
 
 def _delete_repeated_key(place: Place) -> Edits:
     """Deletes a key that repeats an earlier one with the same value."""
-    if not isinstance(place.parent, Mapping) or not isinstance(place.node, Scalar):
+    if not isinstance(place.parent, MappingNode) or not isinstance(place.node, Scalar):
         return _NONE
     return deleted_field(place.parent, place.node) if len(_values(place.parent)[place.node.value]) == 1 else _NONE
 
 
 @lru_cache(maxsize=1)
-def _values(mapping: Mapping) -> dict[str, set[str]]:
+def _values(mapping: MappingNode) -> dict[str, set[str]]:
     """Keys of a mapping with the texts of their values, kept because a mapping may repeat a hundred thousand keys."""
     values: dict[str, set[str]] = {}
     for key, value in mapping.entries:
@@ -69,7 +69,7 @@ def _values(mapping: Mapping) -> dict[str, set[str]]:
 
 def _delete_key(place: Place) -> Edits:
     """Deletes the field whose key the diagnostic marks."""
-    if not isinstance(place.parent, Mapping) or not isinstance(place.node, Scalar):
+    if not isinstance(place.parent, MappingNode) or not isinstance(place.node, Scalar):
         return _NONE
     return deleted_field(place.parent, place.node)
 
@@ -84,13 +84,13 @@ def _delete_table(place: Place) -> Edits:
 def _delete_repeated_entry(place: Place) -> Edits:
     """Deletes an item of a list that repeats an earlier one to the letter."""
     for parent, item in zip(place.path[-2::-1], place.path[:0:-1], strict=False):
-        if isinstance(parent, Sequence):
+        if isinstance(parent, SequenceNode):
             return _NONE if _first_items(parent)[item.span.text] is item else deleted_item(parent, item)
     return _NONE
 
 
 @lru_cache(maxsize=1)
-def _first_items(sequence: Sequence) -> dict[str, Node]:
+def _first_items(sequence: SequenceNode) -> dict[str, Node]:
     """Texts of the items of a list with the first item of each, kept because a list may repeat thousands."""
     return {item.span.text: item for item in reversed(sequence.items)}
 
@@ -107,7 +107,7 @@ def _quote(place: Place) -> Edits:
 def _indent_options(place: Place) -> Edits:
     """Moves the options of a backend entry under the name of its operator."""
     entry = place.parent
-    if not isinstance(entry, Mapping) or entry.file.text[entry.start : entry.start + 1] == "{":
+    if not isinstance(entry, MappingNode) or entry.file.text[entry.start : entry.start + 1] == "{":
         return _NONE
     file = entry.file
     first = file.line_and_column(entry.entries[1][0].start)[0]
@@ -118,7 +118,7 @@ def _indent_options(place: Place) -> Edits:
 
 def _delete_colon(place: Place) -> Edits:
     """Makes a name of a mapping from a name to nothing."""
-    entry = next((node for node in reversed(place.path) if isinstance(node, Mapping)), None)
+    entry = next((node for node in reversed(place.path) if isinstance(node, MappingNode)), None)
     if entry is None or len(entry.entries) != 1 or place.node is not entry.entries[0][0]:
         return _NONE
     name = entry.entries[0][0]
@@ -161,7 +161,7 @@ def _add_tag(tag: str) -> Fix:
             return _NONE if entry is None else added_field(entry, "tags", tag)
         if isinstance(tags, Scalar):
             return replacement(tags, f"[{tags.span.text}, {tag}]") if tags.kind == "str" else _NONE
-        if not isinstance(tags, Sequence) or not tags.items or tags.file.text[tags.start : tags.start + 1] != "[":
+        if not isinstance(tags, SequenceNode) or not tags.items or tags.file.text[tags.start : tags.start + 1] != "[":
             return _NONE
         return (Edit(tags.file.span(tags.items[-1].end), f", {tag}"),)
 

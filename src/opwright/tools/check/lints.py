@@ -24,7 +24,7 @@ from opwright.schema.function import Argument, Arguments, FunctionSchema, Schema
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Edit, Fault, Label
 from opwright.source.edits import deleted_field, deleted_item
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.yaml import load_yaml
 from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
@@ -72,7 +72,7 @@ def _check_defaults(operators: Operators, sink: Diagnostics) -> None:
 def _python_value(node: Node) -> object:
     if isinstance(node, Scalar):
         return node.python_value() if node.kind == "bool" else node.value
-    return [] if isinstance(node, Sequence) and not node.items else None
+    return [] if isinstance(node, SequenceNode) and not node.items else None
 
 
 def _check_repeated_items(operators: Operators, sink: Diagnostics) -> None:
@@ -82,7 +82,7 @@ def _check_repeated_items(operators: Operators, sink: Diagnostics) -> None:
             node = operators.nodes.node(function)
             for field in _LISTS:
                 value = None if node is None else node.get(field)
-                if isinstance(value, Sequence):
+                if isinstance(value, SequenceNode):
                     _check_sequence(value, field, sink)
                 elif isinstance(value, Scalar):
                     _check_words(value, field, sink)
@@ -97,7 +97,7 @@ def _may_repeat(function: NativeFunction) -> bool:
     return False
 
 
-def _check_sequence(value: Sequence, field: str, sink: Diagnostics) -> None:
+def _check_sequence(value: SequenceNode, field: str, sink: Diagnostics) -> None:
     first: dict[str, Scalar] = {}
     for item in value.items:
         if isinstance(item, Scalar) and first.setdefault(item.value, item) is not item:
@@ -226,16 +226,16 @@ def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
                 sink.warning(codes.NOT_NORMAL, message, place, edits=[Edit(place, normal)])
 
 
-def _normal_values(entry: Mapping) -> Iterator[tuple[Scalar, str]]:
+def _normal_values(entry: MappingNode) -> Iterator[tuple[Scalar, str]]:
     """The patterns and expressions of an entry of a library, each with its normal form."""
     dims, requires, outputs = entry.get(DIMS), entry.get(REQUIRES), entry.get("outputs")
-    for _, pattern in dims.entries if isinstance(dims, Mapping) else ():
+    for _, pattern in dims.entries if isinstance(dims, MappingNode) else ():
         if isinstance(pattern, Scalar):
             yield pattern, normal_pattern(pattern.value)
     expressions: list[Node | None] = []
-    for condition in requires.items if isinstance(requires, Sequence) else [requires]:
-        expressions += [key for key, _ in condition.entries] if isinstance(condition, Mapping) else [condition]
-    expressions += [value for _, value in outputs.entries] if isinstance(outputs, Mapping) else [outputs]
+    for condition in requires.items if isinstance(requires, SequenceNode) else [requires]:
+        expressions += [key for key, _ in condition.entries] if isinstance(condition, MappingNode) else [condition]
+    expressions += [value for _, value in outputs.entries] if isinstance(outputs, MappingNode) else [outputs]
     for expression in expressions:
         if isinstance(expression, Scalar) and expression.kind == "str":
             yield expression, normal_expression(expression.value)
@@ -265,8 +265,8 @@ def _check_tags(operators: Operators, sink: Diagnostics) -> None:
         root = load_yaml(operators.tags)
     except Fault:
         return
-    for item in root.items if isinstance(root, Sequence) else ():
-        name = item.get("tag") if isinstance(item, Mapping) else None
+    for item in root.items if isinstance(root, SequenceNode) else ():
+        name = item.get("tag") if isinstance(item, MappingNode) else None
         if isinstance(name, Scalar) and name.value in unused:
             sink.warning(codes.UNUSED_TAG, f"no operator has the tag `{name.value}`", name.span)
 

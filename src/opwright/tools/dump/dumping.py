@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Mapping as Tags
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from opwright.backends.rows import BACKEND
@@ -19,8 +18,7 @@ from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Mapping, Node, Scalar
-from opwright.source.nodes import Sequence as NodeList
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
@@ -71,8 +69,8 @@ class _Files:
 
 def _derivative_places(index: int, file: SourceFile, root: Node) -> Iterable[tuple[str, JsonValue]]:
     """Places of the entries of `derivatives.yaml`, by the names of their operators."""
-    for number, item in enumerate(root.items if isinstance(root, NodeList) else ()):
-        name = item.get("name") if isinstance(item, Mapping) else None
+    for number, item in enumerate(root.items if isinstance(root, SequenceNode) else ()):
+        name = item.get("name") if isinstance(item, MappingNode) else None
         if isinstance(name, Scalar):
             line = Span(file, item.start, item.start).line
             yield name.value.partition("(")[0], {"file": index, "pointer": f"/{number}", "line": line}
@@ -157,7 +155,7 @@ def dump_backends(
 
 
 def _document(
-    kind: str, rules: Rules, files: _Files, functions: Sequence[NativeFunction], tags: Tags[str, str]
+    kind: str, rules: Rules, files: _Files, functions: Sequence[NativeFunction], tags: Mapping[str, str]
 ) -> dict[str, JsonValue]:
     places: tuple[Callable[[NativeFunction], JsonValue], Callable[[NativeFunction], JsonValue]] = (
         files.entry,

@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright.source.codes import NO_DATA
 from opwright.source.diagnostic import Fault
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.yaml_scalar import scalar
 from opwright.tools.dump.data import JsonValue
 
@@ -25,9 +25,9 @@ _INDENT: Final = "  "
 def contents(node: Node) -> JsonValue:
     """Data of a node. Raises Fault (E2102) for a value that JSON does not have, such as a date."""
     match node:
-        case Mapping():
+        case MappingNode():
             return {key.value: contents(value) for key, value in node.entries}
-        case Sequence():
+        case SequenceNode():
             return [contents(item) for item in node.items]
         case Scalar():
             kind = node.kind
@@ -45,13 +45,13 @@ def entry_pointers(node: Node, field: str) -> dict[int, str]:
     return {mapping.start: pointer for mapping, pointer in _mappings(node, "") if mapping.entry(field) is not None}
 
 
-def _mappings(node: Node, pointer: str) -> Iterator[tuple[Mapping, str]]:
-    if isinstance(node, Mapping):
+def _mappings(node: Node, pointer: str) -> Iterator[tuple[MappingNode, str]]:
+    if isinstance(node, MappingNode):
         yield node, pointer
         for key, value in node.entries:
             if not isinstance(value, Scalar):
                 yield from _mappings(value, f"{pointer}/{key.value.replace('~', '~0').replace('/', '~1')}")
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for index, item in enumerate(node.items):
             if not isinstance(item, Scalar):
                 yield from _mappings(item, f"{pointer}/{index}")

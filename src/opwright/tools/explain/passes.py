@@ -12,7 +12,7 @@ from opwright.emit.registry import build_folders, emitters
 from opwright.files.plan import file_specs
 from opwright.model.native_function import FIELD_NAMES, NO_FIELDS, NativeFunction
 from opwright.schema.names import OperatorName
-from opwright.source.nodes import Mapping, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.explain.loading import Explained
@@ -39,15 +39,15 @@ def _nodes(function: NativeFunction, explained: Explained) -> Iterator[str]:
     # The span starts behind the dash, so blanks stand for what precedes it.
     file = SourceFile(entry.file.path, f"{' ' * (entry.column - 1)}{entry.text}\n")
     root = load_yaml(file)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     yield from _node_lines(root, entry.line - 1, "")
 
 
 def _node_lines(node: Node, line: int, indent: str) -> Iterator[str]:
-    pairs = node.entries if isinstance(node, Mapping) else [(item, item) for item in getattr(node, "items", ())]
+    pairs = node.entries if isinstance(node, MappingNode) else [(item, item) for item in getattr(node, "items", ())]
     for key, value in pairs:
         head = f"{line + key.span.line}:{key.span.column}"
-        name = f"{key.value}: " if isinstance(node, Mapping) and isinstance(key, Scalar) else "- "
+        name = f"{key.value}: " if isinstance(node, MappingNode) and isinstance(key, Scalar) else "- "
         text = f"{value.kind} {value.value}" if isinstance(value, Scalar) else value.description
         yield f"{head:<8}{indent}{name}{text}"
         if not isinstance(value, Scalar):

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.libraries.dialect.samples import keyword_spans
-from opwright.source.nodes import Mapping, Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
@@ -40,7 +40,7 @@ def schema_names(schema: str) -> list[tuple[str, int, bool]]:
     return [(match[1], match.start(1), match.start(1) > end) for match in _NAME_IN_SCHEMA.finditer(text)]
 
 
-def entry_places(entry: Mapping, name: str) -> Iterator[Span]:
+def entry_places(entry: MappingNode, name: str) -> Iterator[Span]:
     """Where an entry like those of `native_functions.yaml` names an argument. Raises UnknownPlace."""
     for key, value in entry.entries:
         find = _FINDERS.get(key.value)
@@ -61,7 +61,7 @@ def _scalars(value: Node) -> Iterator[Scalar]:
     """The scalars in a value, without keys."""
     if isinstance(value, Scalar):
         yield value
-    elif isinstance(value, Sequence):
+    elif isinstance(value, SequenceNode):
         for item in value.items:
             yield from _scalars(item)
 
@@ -93,7 +93,7 @@ def _outputs(value: Node, name: str) -> Iterator[Span]:
 
 def _dims(value: Node, name: str) -> Iterator[Span]:
     """Places in patterns: keys, and expressions in braces. A size with the name of an argument is refused."""
-    for key, pattern in value.entries if isinstance(value, Mapping) else ():
+    for key, pattern in value.entries if isinstance(value, MappingNode) else ():
         if key.value == name:
             yield key.span_of(0, len(name))
         if isinstance(pattern, Scalar):
@@ -105,9 +105,9 @@ def _dims(value: Node, name: str) -> Iterator[Span]:
 def _conditions(value: Node, name: str) -> Iterator[Span]:
     """Places in the conditions `when` of kernels, which are expressions of C++."""
     pattern = _in_expression(name)
-    for _, kernels in value.entries if isinstance(value, Mapping) else ():
-        for kernel in kernels.items if isinstance(kernels, Sequence) else (kernels,):
-            when = kernel.get("when") if isinstance(kernel, Mapping) else None
+    for _, kernels in value.entries if isinstance(value, MappingNode) else ():
+        for kernel in kernels.items if isinstance(kernels, SequenceNode) else (kernels,):
+            when = kernel.get("when") if isinstance(kernel, MappingNode) else None
             if isinstance(when, Scalar):
                 for match in pattern.finditer(_without(_QUOTED, when.value)):
                     yield when.span_of(*match.span(1))
@@ -143,7 +143,7 @@ _WITHOUT_ARGUMENTS: Final = frozenset(
 )
 
 
-def derivative_places(entry: Mapping, name: str, others: frozenset[str]) -> Iterator[Span]:
+def derivative_places(entry: MappingNode, name: str, others: frozenset[str]) -> Iterator[Span]:
     """Where an entry like those of `derivatives.yaml` names an argument, whose operator has other arguments, too.
 
     Formulas call the values of an argument `x` in forward mode `x_p` and `x_t`.
@@ -162,7 +162,7 @@ def _formula_places(key: Scalar, value: Node, name: str, formula: re.Pattern[str
     """Places in a key, which lists arguments, and in its formula; in all of them if the key is for dispatch keys."""
     for match in re.finditer(rf"(?<!\w){name}(?!\w)", key.value):
         yield key.span_of(*match.span())
-    if isinstance(value, Mapping):
+    if isinstance(value, MappingNode):
         for inner, part in value.entries:
             yield from _formula_places(inner, part, name, formula)
     for scalar in _scalars(value):

@@ -21,8 +21,7 @@ from opwright.release.tree import rules_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Node, Scalar, Sequence
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -74,7 +73,7 @@ def _kernels(entry: MappingNode) -> Iterator[NamedKernel]:
     if isinstance(func, Scalar) and isinstance(dispatch, MappingNode):
         operator = func.value.partition("(")[0].strip()
         for keys, value in dispatch.entries:
-            for item in value.items if isinstance(value, Sequence) else (value,):
+            for item in value.items if isinstance(value, SequenceNode) else (value,):
                 yield from _kernel(operator, keys.value, item)
 
 

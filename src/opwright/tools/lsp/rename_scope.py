@@ -21,8 +21,7 @@ from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.items import split_items
-from opwright.source.nodes import Mapping as MappingNode
-from opwright.source.nodes import Sequence as ListNode
+from opwright.source.nodes import MappingNode, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -171,7 +170,7 @@ def _entry_nodes(file: SourceFile, is_wanted: Callable[[int, str], bool]) -> Ite
     for start, text in items:
         if is_wanted(start, text):
             root = load_yaml(SourceFile(file.path, f"- {text}"))
-            for node in root.items if isinstance(root, ListNode) else ():
+            for node in root.items if isinstance(root, SequenceNode) else ():
                 if isinstance(node, MappingNode):
                     yield PlacedEntry(node, file, start - len("- "))
     if not items:

@@ -21,7 +21,7 @@ from opwright.release.inputs import Inputs, from_files, open_inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.nodes import Mapping, Scalar
+from opwright.source.nodes import MappingNode, Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.torchgen.interface.entries import stop_at_errors
@@ -115,7 +115,7 @@ def index_of_section(section: BackendSection, backend: ExternalBackend) -> Backe
 def _head(file: SourceFile) -> dict[str, str]:
     """Fields of a backend file whose values are texts."""
     root = load_yaml(file)
-    assert isinstance(root, Mapping), "the loader refuses other files"
+    assert isinstance(root, MappingNode), "the loader refuses other files"
     return {key.value: value.value for key, value in root.entries if isinstance(value, Scalar)}
 
 

@@ -17,7 +17,7 @@ from opwright.model.dispatch_key import DispatchKey as ModelKey
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import Sequence as SequenceNode
+from opwright.source.nodes import SequenceNode
 from opwright.source.render import render_short
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
