@@ -14,7 +14,7 @@ import pytest
 
 import opwright
 from tests.publishing.distributions import Distributions, build
-from tests.pythons.interpreters import TOO_OLD, Interpreter
+from tests.pythons.interpreters import old_interpreters
 
 ROOT = Path(__file__).resolve().parents[1]
 WEB = "https://github.com/opwright/opwright/blob/main/"
@@ -70,13 +70,13 @@ def test_links_of_an_index_page_lead_to_the_web(metadata: Message) -> None:
     assert len(own) > 30
 
 
-@pytest.mark.parametrize("interpreter", TOO_OLD, ids=lambda interpreter: interpreter.name)
-def test_pip_refuses_a_python_that_is_too_old(wheel: ZipFile, interpreter: Interpreter) -> None:
+def test_pip_refuses_a_python_that_is_too_old(wheel: ZipFile) -> None:
     """pip of a Python older than the wheel asks for does not install it."""
-    command = [interpreter.path, "-m", "pip", "install", "--no-index", "--no-deps", str(wheel.filename)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert re.search(r"requires (a different )?Python.*>=3\.10", done.stderr)
+    for interpreter in old_interpreters() or pytest.skip("no older Python is installed"):
+        command = [interpreter.path, "-m", "pip", "install", "--no-index", "--no-deps", str(wheel.filename)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, interpreter
+        assert re.search(r"requires (a different )?Python.*>=3\.10", done.stderr), interpreter
 
 
 def test_wheel_has_every_file_of_the_package(wheel: ZipFile) -> None:

@@ -45,11 +45,14 @@ class CodeExample(NamedTuple):
 
 
 #: The examples that a visitor starts from, with the kinds of `browser/engine.py`.
-EXAMPLES: Final[list[dict[str, str]]] = yaml.safe_load((_HERE / "examples.yaml").read_text(encoding="utf-8"))
+EXAMPLES: Final[list[dict[str, str]]] = yaml.load(
+    (_HERE / "examples.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader
+)
 
 
 def _code_examples() -> Iterator[tuple[str, CodeExample]]:
-    for code, row in yaml.safe_load((_HERE / "code_examples.yaml").read_text(encoding="utf-8")).items():
+    text = (_HERE / "code_examples.yaml").read_text(encoding="utf-8")
+    for code, row in yaml.load(text, yaml.CSafeLoader).items():
         kind, command = row.get("kind", ""), row.get("command", "")
         if kind:
             wrong = dict(zip(FILES[kind], (row["text"], row.get("formulas", "")), strict=True))

@@ -52,7 +52,7 @@ class Found(NamedTuple):
 
 def load_mistakes() -> list[dict[str, Any]]:
     """The mistakes, as the file has them."""
-    items: list[dict[str, Any]] = yaml.safe_load(FILE.read_text("utf-8"))
+    items: list[dict[str, Any]] = yaml.load(FILE.read_text("utf-8"), yaml.CSafeLoader)
     return items
 
 

@@ -67,7 +67,7 @@ def load_cases() -> Iterator[HintCase]:
     for number, (_, text) in enumerate(test_yaml_faults.CASES, 1):
         plain = text.replace("«", "").replace("»", "")
         yield HintCase(f"yaml {number}", plain, partial(_faults, _yaml_faults))
-    for kind, texts in yaml.safe_load(_OWN.read_text(encoding="utf-8")).items():
+    for kind, texts in yaml.load(_OWN.read_text(encoding="utf-8"), yaml.CSafeLoader).items():
         for number, text in enumerate(texts, 1):
             yield HintCase(f"own {kind} {number}", text, partial(_check, f"{kind}.yaml", []))
     for checked in check_cases.load_cases():

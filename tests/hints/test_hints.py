@@ -18,9 +18,17 @@ from tests.hints.cases import HintCase, load_cases
 from tests.hints.templates import hints, pattern_of
 
 FOLDER = Path(__file__).parent
-REASONS: dict[str, list[str]] = yaml.safe_load((FOLDER / "reasons.yaml").read_text(encoding="utf-8"))
+
+
+def loaded(name: str) -> dict[str, list[str]]:
+    """The texts of a file of this folder, by their names."""
+    texts: dict[str, list[str]] = yaml.load((FOLDER / name).read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return texts
+
+
+REASONS: dict[str, list[str]] = loaded("reasons.yaml")
 #: What shows once a hint is followed, because the text of the case has it too: name of the case -> codes.
-HIDDEN: dict[str, list[str]] = yaml.safe_load((FOLDER / "hidden_faults.yaml").read_text(encoding="utf-8"))
+HIDDEN: dict[str, list[str]] = loaded("hidden_faults.yaml")
 
 
 class Following(NamedTuple):

@@ -12,8 +12,6 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.diagnostic import Diagnostic, FaultsFound, Severity
 from tests.emit.test_library_checks import checked
 
-torch = pytest.importorskip("torch")
-
 #: A type alone, and in optional types and lists up to two levels deep.
 FORMS: Final = ("{}", "{}?", "{}[]", "{}[]?", "{}?[]", "{}?[]?", "{}[][]", "{}[]?[]", "{}[][]?", "{}[]?[]?")
 
@@ -43,6 +41,7 @@ def refused() -> Iterator[tuple[str, str, str]]:
 
 def is_parsed(type: str) -> bool:
     """Whether PyTorch's parser knows a type."""
+    torch = pytest.importorskip("torch")
     try:
         torch._C.parse_schema(f"acme::f(Tensor x, {type} v) -> Tensor")
     except RuntimeError:
@@ -62,6 +61,7 @@ def test_what_only_cpp_refuses_is_held_by_the_dispatcher() -> None:
     """If the message says that the dispatcher holds the values, Python defines, calls and compiles such operators."""
     held = [(name, type) for name, type, message in refused() if "which PyTorch's dispatcher holds" in message]
     assert {name for name, _ in held} == {"Scalar", "DeviceIndex"}
+    torch = pytest.importorskip("torch")
     library = torch.library.Library("refused", "DEF")
     for index, (name, type) in enumerate(held):
         library.define(f"f{index}(Tensor x, {type} v) -> Tensor")

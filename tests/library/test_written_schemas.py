@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WRITTEN = Path(__file__).parent / "written"
 
-TEXTS = [entry["func"] for entry in yaml.safe_load((WRITTEN / "operators.yaml").read_text())["operators"]]
+TEXTS = [entry["func"] for entry in yaml.load((WRITTEN / "operators.yaml").read_text(), yaml.CSafeLoader)["operators"]]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.publishing.dependencies import Package, differences_of_table, installed_packages
 from tests.publishing.distributions import Distributions, build, differences_of_builds, write_recipes
 from tests.pythons.environments import ROOT, Environment
-from tests.pythons.interpreters import SUPPORTED, Interpreter
+from tests.pythons.interpreters import Interpreter, supported_interpreters
 
 _OUT = ROOT / "build" / "release"
 _WORK = ROOT / "build" / "release-check"
@@ -89,7 +89,7 @@ def main() -> int:
     found = [*_differences_of_versions(distributions), *differences_of_builds(distributions, _WORK)]
     print(_run(arguments.tools / "twine", "check", "--strict", *distributions), end="")
     packages: list[Package] = []
-    for interpreter in SUPPORTED:
+    for interpreter in supported_interpreters():
         packages += _try(interpreter, distributions, arguments)
     found += differences_of_table(packages)
     write_recipes(distributions, _OUT)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.publishing.distributions import build
 from tests.pythons.debian import newest_of_debian
 from tests.pythons.environments import ROOT, Environment, NotInstalled, TestRun
-from tests.pythons.interpreters import SUPPORTED, Interpreter
+from tests.pythons.interpreters import Interpreter, supported_interpreters
 from tests.pythons.same_files import found_differences
 
 _WORK = ROOT / "build" / "pythons"
@@ -111,7 +111,8 @@ def main() -> int:
 
     arguments = _arguments()
     wheel = build(ROOT, _WORK / "dist").wheel
-    interpreters = [*SUPPORTED, *newest_of_debian(_WORK, SUPPORTED)]
+    supported = supported_interpreters()
+    interpreters = [*supported, *newest_of_debian(_WORK, supported)]
     passed = _rows(interpreters, wheel, arguments)
     environments = [Environment(interpreter, _WORK / f"small-{interpreter.name}") for interpreter in interpreters]
     for environment in environments:

@@ -7,10 +7,11 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["OLDEST", "SUPPORTED", "TOO_OLD", "Interpreter", "asked"]
+__all__ = ["OLDEST", "Interpreter", "asked", "old_interpreters", "supported_interpreters"]
 
 OLDEST = (3, 10)
 """The oldest Python that Opwright supports."""
@@ -38,7 +39,8 @@ class Interpreter(NamedTuple):
         return f"{self.version[0]}.{self.version[1]}{'t' if self.is_free_threaded else ''}"
 
 
-def _find_interpreters() -> list[Interpreter]:
+@cache
+def _interpreters() -> list[Interpreter]:
     """The newest interpreter of each series, from the oldest series to the newest; too old ones are among them.
 
     They are looked for on PATH and where pyenv, uv and asdf install them.
@@ -75,10 +77,11 @@ def asked(path: str, enter: tuple[str, ...] = ()) -> Interpreter | None:
     return Interpreter(tuple(version), is_free_threaded, program, enter) if implementation == "CPython" else None
 
 
-_FOUND = _find_interpreters()
+def supported_interpreters() -> list[Interpreter]:
+    """The interpreters of this machine that Opwright supports, from the oldest series to the newest."""
+    return [interpreter for interpreter in _interpreters() if interpreter.version >= OLDEST]
 
-SUPPORTED = [interpreter for interpreter in _FOUND if interpreter.version >= OLDEST]
-"""The interpreters of this machine that Opwright supports, from the oldest series to the newest."""
 
-TOO_OLD = [interpreter for interpreter in _FOUND if interpreter.version < OLDEST]
-"""Those that it does not support."""
+def old_interpreters() -> list[Interpreter]:
+    """Those that it does not support."""
+    return [interpreter for interpreter in _interpreters() if interpreter.version < OLDEST]

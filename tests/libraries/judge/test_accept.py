@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 
@@ -22,8 +23,7 @@ from opwright.libraries.judge.verdict import Verdict
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 
-pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers need Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux" or find_spec("torch") is None, reason="needs Linux and PyTorch")
 
 LIBRARY = """\
 namespace: judged
