@@ -187,11 +187,15 @@ def test_reference_is_never_imported() -> None:
     assert not wrong
 
 
+#: The rooms in which versions are versions: those of releases, of which `PYTORCH` is the package, and of their inputs.
+OF_RELEASES = {"release", "wheels"}
+
+
 def test_releases_differ_in_one_table_alone() -> None:
-    """Outside `release/` no version is made, asked for or compared: there a rule is asked by its name."""
+    """No version is made, asked for or compared but to find a release and its inputs: a rule is asked by its name."""
     wrong = []
     for name, tree in modules().items():
-        if room(name) == "release":
+        if room(name) in OF_RELEASES:
             continue
         wrong += [f"{name}:{line} {what}" for line, what in version_uses(tree)]
     assert not wrong
@@ -233,7 +237,7 @@ def test_libraries_differ_by_traits_alone() -> None:
     """No code asks whether a library is PyTorch: it asks for one of the traits by which libraries differ."""
     wrong = []
     for name, tree in modules().items():
-        for node in ast.walk(tree) if room(name) != "release" else ():
+        for node in ast.walk(tree) if room(name) not in OF_RELEASES else ():
             sides = (node.left, *node.comparators) if isinstance(node, ast.Compare) else ()
             wrong += [f"{name}:{side.lineno}" for side in sides if isinstance(side, ast.Name) and side.id == "PYTORCH"]
     assert not wrong

@@ -67,11 +67,11 @@ from opwright.libraries.extension.toolchain import (
     needs_cpp_library,
     remembered_output,
 )
-from opwright.release.fetch import stable_headers
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
+from opwright.wheels.fetch import stable_headers
 
 __all__ = [
     "BuildOperators",

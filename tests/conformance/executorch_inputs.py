@@ -18,8 +18,9 @@ from functools import cache
 from pathlib import Path
 
 import opwright
-from opwright.convention import executorch, shared_types
+from opwright.convention import shared_types
 from opwright.convention.shared_types import NoCppType
+from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from tests.conformance.executorch_jobs import CASES, EXECUTORCH

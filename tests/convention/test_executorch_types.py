@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from opwright.convention.executorch import argument_type, return_type
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp.c_types import CType
+from opwright.mobile.executorch.convention import argument_type, return_type
 from opwright.model.native_function import TypeStyle
 from opwright.schema import parse_type
 

@@ -25,9 +25,9 @@ from typing import Final
 from unittest import mock
 
 from opwright.cli import console
-from opwright.release.fetch import offered_versions
 from opwright.release.inputs import from_version
 from opwright.source.diagnostic import Diagnostics
+from opwright.wheels.fetch import offered_versions
 from tests.fuzz.run import Finding, TooSlow, time_limit
 from tests.release.fake_torch import package_files, wheel_bytes
 
@@ -305,7 +305,7 @@ def hostile_index(folder: str) -> Iterator[HostileIndex]:
         "PIP_TIMEOUT": "0.25",
         "OPWRIGHT_CACHE_DIR": folder,
     }
-    pauses = mock.patch("opwright.release.client._PAUSE", 0.0)
+    pauses = mock.patch("opwright.wheels.client._PAUSE", 0.0)
     try:
         with mock.patch.dict(os.environ, settings, clear=True), pauses:
             yield index

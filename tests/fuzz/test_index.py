@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from opwright.cli import console
-from opwright.release.client import Client
 from opwright.source.diagnostic import Diagnostics
+from opwright.wheels.client import Client
 from tests.fuzz import index_answers
 from tests.fuzz.index_answers import HostileIndex, answers_of, fuzz_index, hostile_index
 

@@ -18,7 +18,7 @@ def quiet_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     cache = tmp_path / "cache"
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(cache))
-    monkeypatch.setattr("opwright.release.client._PAUSE", 0.0)
+    monkeypatch.setattr("opwright.wheels.client._PAUSE", 0.0)
     return cache
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from opwright.release.cache import cached_versions
-from opwright.release.client import Client, RemoteFile
-from opwright.release.fetch import offered_versions, open_wheel
 from opwright.release.inputs import Inputs, from_version
-from opwright.release.pip_settings import load_index_settings
 from opwright.release.store import SHIM_TABLES
 from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
+from opwright.wheels.cache import cached_versions
+from opwright.wheels.client import Client, RemoteFile
+from opwright.wheels.fetch import offered_versions, open_wheel
+from opwright.wheels.pip_settings import load_index_settings
 from tests.release.fake_torch import (
     ATEN,
     INPUT_NAMES,

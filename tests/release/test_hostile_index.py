@@ -22,14 +22,14 @@ import pytest
 from urllib3.util import parse_url
 
 from opwright.cli.main import main
-from opwright.release.client import Client, Page, is_secure
-from opwright.release.fetch import offered_versions
-from opwright.release.index import links_of_file, links_of_page
 from opwright.release.inputs import from_version
-from opwright.release.pip_settings import IndexSettings, load_index_settings
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.render import render_report, render_short
+from opwright.wheels.client import Client, Page, is_secure
+from opwright.wheels.fetch import offered_versions
+from opwright.wheels.index import links_of_file, links_of_page
+from opwright.wheels.pip_settings import IndexSettings, load_index_settings
 from tests.release.fake_torch import FakeIndex, package_files, wheel_bytes
 
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -342,7 +342,7 @@ def test_the_time_limit_covers_the_reading_of_a_page(index: FakeIndex) -> None:
 
 def test_a_page_with_too_many_wheels_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of a project's wheels is limited."""
-    monkeypatch.setattr("opwright.release.index._MOST_LINKS", 100)
+    monkeypatch.setattr("opwright.wheels.index._MOST_LINKS", 100)
     links = "".join(f'<a href="torch-2.{number}-py3-none-any.whl"></a>' for number in range(101))
     page = Page("https://pypi.org/simple/torch/", "text/html", links.encode())
     assert fault_of(lambda: links_of_page(page, "torch")).code == "E0515"

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import opwright
 from opwright.release.inputs import Inputs, from_files, from_installed, from_source_path, from_wheel, resolve
 from opwright.release.store import member_of, name_of
 from opwright.release.version import version_of
-from opwright.release.wheel import Wheel
-from opwright.release.wheel_store import WheelStore
 from opwright.source.diagnostic import Diagnostics, Fault
+from opwright.wheels.wheel import Wheel
+from opwright.wheels.wheel_store import WheelStore
 from tests.release.fake_torch import (
     ATEN,
     AUTOGRAD,
@@ -285,17 +286,19 @@ def test_an_edited_header_of_formula_helpers_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("module", "spec"), [("fetch", "2.13.0"), ("wheel_store", "torch.whl")])
 def test_the_core_reads_folders_alone(monkeypatch: pytest.MonkeyPatch, module: str, spec: str) -> None:
-    """Without the modules that read wheels, a fault says what there is; any other missing module is an error."""
-    monkeypatch.setitem(sys.modules, f"opwright.release.{module}", None)
+    """Without the package that reads wheels, a fault says what there is; any other missing module is an error."""
+    for name in ("opwright.wheels", f"opwright.wheels.{module}"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(opwright, "__path__", [])
     with pytest.raises(Fault) as caught:
         resolve(spec)
     assert caught.value.diagnostic.code == "E0503"
     assert spec in caught.value.diagnostic.message
     assert "--source-path" in str(caught.value.diagnostic.help)
     monkeypatch.undo()
-    monkeypatch.delitem(sys.modules, f"opwright.release.{module}", raising=False)
-    monkeypatch.delitem(sys.modules, "opwright.release.wheel_store", raising=False)
-    monkeypatch.setitem(sys.modules, "opwright.release.wheel", None)
+    monkeypatch.delitem(sys.modules, f"opwright.wheels.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "opwright.wheels.wheel_store", raising=False)
+    monkeypatch.setitem(sys.modules, "opwright.wheels.wheel", None)
     with pytest.raises(ModuleNotFoundError):
         resolve(spec)
 

@@ -7,8 +7,8 @@ from unittest import mock
 
 import pytest
 
-from opwright.release.pip_settings import IndexSettings, _configuration_files, load_index_settings
 from opwright.source.diagnostic import Fault
+from opwright.wheels.pip_settings import IndexSettings, _configuration_files, load_index_settings
 from tests.release.fake_torch import write_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the folders are those of Linux")
@@ -19,7 +19,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder and a Python prefix without settings; the machine's file is left out."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
-    monkeypatch.setattr("opwright.release.pip_settings._machine_folders", lambda: [str(tmp_path / "etc")])
+    monkeypatch.setattr("opwright.wheels.pip_settings._machine_folders", lambda: [str(tmp_path / "etc")])
     return tmp_path
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.release.fetch import stable_headers
+from opwright.wheels.fetch import stable_headers
 from tests.release.fake_torch import FakeIndex, package_files, wheel_bytes
 
 LIBRARY = "torch/include/torch/csrc/stable/library.h"

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
-from opwright.release.wheel import Wheel
 from opwright.source.diagnostic import Diagnostic, Fault
+from opwright.wheels.wheel import Wheel
 from tests.release.fake_torch import wheel_bytes
 
 FILES = {"torch/a.txt": "abc" * 5000, "torch/b.txt": "", "torch/far.txt": "far"}
@@ -38,9 +38,9 @@ def test_members_are_read_back() -> None:
 def test_a_directory_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory of as many bytes as may be read is read; one byte more, and the archive is refused."""
     size = len(CONTENT) - 22 - CONTENT.index(b"PK\x01\x02")
-    monkeypatch.setattr("opwright.release.wheel._LARGEST_DIRECTORY", size)
+    monkeypatch.setattr("opwright.wheels.wheel._LARGEST_DIRECTORY", size)
     assert open_bytes(CONTENT).names("torch/far") == ("torch/far.txt",)
-    monkeypatch.setattr("opwright.release.wheel._LARGEST_DIRECTORY", size - 1)
+    monkeypatch.setattr("opwright.wheels.wheel._LARGEST_DIRECTORY", size - 1)
     diagnostic = fault_of(CONTENT)
     assert diagnostic.code == "E0504"
     assert "its directory has more than" in diagnostic.message
@@ -76,9 +76,9 @@ def test_members_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     content = wheel_bytes("2.13.0", {"a": "1" * 100, "b": "2" * 100})
     wheel = open_bytes(content)
     wheel.read(["a"])
-    monkeypatch.setattr("opwright.release.wheel._MOST_BYTES", 200)
+    monkeypatch.setattr("opwright.wheels.wheel._MOST_BYTES", 200)
     assert len(wheel.read(["a", "b"])) == 2
-    monkeypatch.setattr("opwright.release.wheel._MOST_BYTES", 199)
+    monkeypatch.setattr("opwright.wheels.wheel._MOST_BYTES", 199)
     with pytest.raises(Fault, match="with other members it has more than 199 bytes"):
         wheel.read(["a", "b"])
 

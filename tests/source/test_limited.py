@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.limited import TooSlow, run_limited
+from opwright.migrate.limited import TooSlow, run_limited
 
 #: A program that starts another one, which has its output open, and says which.
 PARENT = """\
@@ -24,7 +24,7 @@ WAITS = "child.wait()"
 ENDS = "sys.exit(3)"
 CALLER = """
 import signal, sys
-from opwright.source.limited import run_limited
+from opwright.migrate.limited import run_limited
 signal.signal(signal.SIGINT, signal.default_int_handler)
 run_limited(sys.argv[1:], 600)
 """

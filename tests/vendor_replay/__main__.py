@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import opwright
-from opwright.release.fetch import open_wheel
+from opwright.wheels.fetch import open_wheel
 from tests.vendor_replay.folder import EXECUTORCH_VERSION, failures, print_folder, replay_folder, replay_members
 from tests.vendor_replay.replay import Replayed, replay_wheel
 from tests.vendor_replay.report import print_replayed, print_summary, unexplained

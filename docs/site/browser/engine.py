@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final
 
 import opwright
-from opwright.dialects.native_functions.resolution import ENTRY_NAME
+from opwright.backends.dispatch.resolution import ENTRY_NAME
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.release.inputs import Inputs

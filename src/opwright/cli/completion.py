@@ -72,8 +72,8 @@ class _CommandParser(Parser):
 
 def release_names(prefix: str, **_: object) -> Iterable[str]:
     """The releases of PyTorch that have rules, and those that are cached."""
-    from opwright.release.cache import cached_versions
     from opwright.release.version import RELEASES
+    from opwright.wheels.cache import cached_versions
 
     versions = dict.fromkeys([*[str(release.version) for release in RELEASES], *cached_versions()])
     return [version for version in versions if version.startswith(prefix)]

@@ -40,7 +40,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from opwright.dialects.native_functions.resolution import Resolution
+    from opwright.backends.dispatch.resolution import Resolution
     from opwright.model.native_function import NativeFunction
     from opwright.run.provenance import FileOrigin
     from opwright.tools.explain.loading import ExplainRequest

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
 from opwright.release.behaviour import Change
-from opwright.release.cache import cached_versions
-from opwright.release.fetch import offered_versions, stable_headers
 from opwright.release.rules import Rules, series_followed
 from opwright.release.user_cache import cache_folder
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
@@ -25,6 +23,8 @@ from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.snippet import readable
 from opwright.source.terminal import print_document, tell
+from opwright.wheels.cache import cached_versions
+from opwright.wheels.fetch import offered_versions, stable_headers
 
 _WIDTH = 100
 

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 def _print_entries(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print where the entries of the overloads are that names mean, and give the exit status."""
-    from opwright.dialects.native_functions.resolution import qualified_name
+    from opwright.backends.dispatch.resolution import qualified_name
     from opwright.tools.explain.loading import ExplainRequest
     from opwright.tools.explain.naming import named_overloads, unknown_name
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
-from opwright.guests import guest_dialects
+from opwright.guests import guest_rows
 from opwright.release.store import DOCSTRING_MODULES, STUB_TEMPLATES
 from opwright.release.store import SHIM_TABLES as SHIM_TABLES_INPUT
 
@@ -82,7 +82,7 @@ _BUILT_IN: Final[tuple[Dialect[Any], ...]] = (
     SELECTION,
     NATIVE_AOT,
     SHIM_TABLES,
-    *guest_dialects(),
+    *[dialect for rows in guest_rows() for dialect in rows.DIALECTS],
 )
 
 #: All dialects, in the order in which a run loads them. A new one is a row here, and a package or a module.

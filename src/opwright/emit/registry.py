@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from opwright.emit.family import OWN_STUBS, PYTORCH_FILES, REGISTRATIONS, Check, Family, family_module
-from opwright.guests import guest_families
+from opwright.guests import guest_rows
 
 # Programs read the table before they know whether there is anything to do: no import for types.
 TYPE_CHECKING = False
@@ -185,7 +185,9 @@ _ROWS: Final = (
 )
 
 #: Name -> family: PyTorch's own, those of the guests, and those that plug-ins of a run add.
-FAMILIES: Final[dict[str, Family]] = {family.name: family for family in (*_ROWS, *guest_families())}
+FAMILIES: Final[dict[str, Family]] = {
+    family.name: family for rows in (_ROWS, *[rows.FAMILIES for rows in guest_rows("families")]) for family in rows
+}
 
 #: What a run makes unless it is asked for something else.
 DEFAULT_FAMILIES: Final = tuple(family.name for family in _ROWS if family.by_default)

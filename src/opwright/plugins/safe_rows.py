@@ -30,7 +30,7 @@ from opwright.emit.extensions import (
 )
 from opwright.emit.family import Check, Family
 from opwright.emit.registrations import Registration
-from opwright.guests import guest_fields
+from opwright.guests import guest_rows
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.plugin import Plugin
@@ -428,4 +428,6 @@ def own_keys(where: str) -> frozenset[str]:
     (True, False)
     """
     entry_fields = ENTRY_FIELDS if where in (NATIVE_FUNCTION, LIBRARY_ENTRY) else ()
-    return frozenset([field.name for field in (*entry_fields, *guest_fields(where))])
+    homes = [rows.FIELDS[where].partition(":") for rows in guest_rows() if where in rows.FIELDS]
+    guest_fields = [field for module, _, name in homes for field in getattr(import_module(module), name)]
+    return frozenset([field.name for field in (*entry_fields, *guest_fields)])

@@ -15,12 +15,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from opwright.guests import wheels_module
 from opwright.release.local import from_files, from_installed, from_source_path
 from opwright.release.view import Consent, Inputs
 from opwright.source.codes import BAD_SPEC
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
     from opwright.release.view import AskWhole as AskWhole
     from opwright.source.diagnostic import Diagnostics
 
@@ -55,10 +59,7 @@ def from_version(
     or can be trusted (E0518), for links that are refused (E0519), for downloads that are cut short (E0509) or altered
     (E0510), and if a SHA-256 is required and the index gives none (E0523).
     """
-    try:
-        from opwright.release.fetch import fetch_inputs
-    except ModuleNotFoundError as error:
-        raise _core_fault(error, "opwright.release.fetch", f"PyTorch {version}") from None
+    fetch_inputs: Callable[..., Inputs] = _wheels_module("fetch", f"PyTorch {version}").fetch_inputs
     return fetch_inputs(version, Consent(ask_whole, require_hashes), sink)
 
 
@@ -68,19 +69,17 @@ def from_wheel(path: str | os.PathLike[str]) -> Inputs:
     Raises Fault if it is not a readable wheel (E0504) or has no generator inputs (E0505). Reading raises Fault if a
     member differs from its checksums (E0510).
     """
-    try:
-        from opwright.release.wheel_store import wheel_inputs
-    except ModuleNotFoundError as error:
-        raise _core_fault(error, "opwright.release.wheel_store", f"the wheel `{os.fspath(path)}`") from None
+    wheel_inputs: Callable[[str], Inputs] = _wheels_module("wheel_store", f"the wheel `{os.fspath(path)}`").wheel_inputs
     return wheel_inputs(os.fspath(path))
 
 
-def _core_fault(error: ModuleNotFoundError, module: str, wanted: str) -> Exception:
-    """The fault of inputs that need a module which the core lacks; the error itself if another module is missing."""
-    if error.name != module:
-        return error
-    message = f"this is the core of Opwright, which reads inputs in folders: not {wanted}"
-    return Fault.at(BAD_SPEC, message, help="name a folder of the inputs with `--source-path`")
+def _wheels_module(name: str, wanted: str) -> ModuleType:
+    """A module of the package that reads wheels. Raises Fault where it is not there."""
+    module = wheels_module(name)
+    if module is None:
+        message = f"this is the core of Opwright, which reads inputs in folders: not {wanted}"
+        raise Fault.at(BAD_SPEC, message, help="name a folder of the inputs with `--source-path`")
+    return module
 
 
 def resolve(

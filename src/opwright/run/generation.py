@@ -28,7 +28,7 @@ from opwright.files.template import (
     generated_comment,
     template_kind,
 )
-from opwright.guests import guest_made_templates, guest_template_packages
+from opwright.guests import guest_rows
 from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.release.generator_digests import check_generator
@@ -69,14 +69,15 @@ def template_path(name: str) -> str:
 #: The folder of a name decides which program the comments of its files name.
 _MADE_TEMPLATES: Final = {
     "autograd/shards/VariableType.cpp": ("autograd/VariableType.cpp", "opwright.emit.autograd.variable_type"),
-    **guest_made_templates(),
+    **{name: template for rows in guest_rows() for name, template in rows.MADE_TEMPLATES.items()},
 }
 
 
 def own_template(name: str) -> str | None:
     """Path of a template that is Opwright's own, such as `library/ops.h`; None for PyTorch's."""
     folder, _, file = name.rpartition("/")
-    package = guest_template_packages().get(folder)
+    packages = {name: package for rows in guest_rows() for name, package in rows.TEMPLATE_PACKAGES.items()}
+    package = packages.get(folder)
     path = join(dirname(dirname(run.__file__)), package or "", "templates", file)
     return path if package and isfile(path) else None
 

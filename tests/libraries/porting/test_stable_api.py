@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from opwright.migrate.porting.stable_api import FACTS, FUNCTIONS, HELPERS, MACROS, NAMES, StableFunction
-from opwright.release.fetch import open_wheel
 from opwright.release.version import parse_version
+from opwright.wheels.fetch import open_wheel
 from tests.compile.compiler import torch_folder
 
 FOLDERS = ("torch/csrc/stable/", "torch/headeronly/")

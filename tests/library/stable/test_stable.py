@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from opwright.cli.main import main
-from opwright.release.fetch import stable_headers
+from opwright.wheels.fetch import stable_headers
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, GenerateLibrary, generated_code
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
 
-from opwright.release.fetch import stable_headers
+from opwright.wheels.fetch import stable_headers
 from tests.library.trained.test_trained import BUILD, HEADERS
 
 RELEASES: Final = ("2.10.0", "2.11.0", "2.12.1", "2.14.1")

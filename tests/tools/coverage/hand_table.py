@@ -11,7 +11,7 @@ from pathlib import Path
 
 import opwright
 from opwright.backends.dispatch.hand_registrations import registering_keys
-from opwright.model.runtime_keys import runtime_keys
+from opwright.backends.dispatch.runtime_keys import runtime_keys
 
 _REGISTERED = re.compile(
     r"^(\w+)[^:\n]*: registered at [^\n]*?((?:aten/src|torch/csrc)/[^\n]*?):(\d+) ::", re.MULTILINE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import Fallback
 from opwright.model.operator_records import CoverageReport, OperatorRecord

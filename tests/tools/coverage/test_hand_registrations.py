@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.dispatch.hand_registrations import HandPlace, HandRegistrations, _registered_in_python
+from opwright.backends.dispatch.runtime_keys import runtime_keys
 from opwright.cli.main import main
-from opwright.model.runtime_keys import runtime_keys
 from opwright.release.inputs import from_source_path, open_inputs
 from opwright.release.tables import hand_registrations
 from tests.conformance.inputs import complete_package

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from opwright.backends.dispatch.device_kernels import Serving, TableRow, dispatch_table
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
+from opwright.backends.dispatch.runtime_keys import KeyKind, RuntimeKey, runtime_keys
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import device_flags
-from opwright.model.runtime_keys import KeyKind, RuntimeKey, runtime_keys
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of

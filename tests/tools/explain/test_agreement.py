@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
-from opwright.dialects.native_functions.resolution import overloads_named
-from opwright.model.runtime_keys import runtime_keys
+from opwright.backends.dispatch.resolution import overloads_named
+from opwright.backends.dispatch.runtime_keys import runtime_keys
 from opwright.release.inputs import open_inputs
 from opwright.release.operator_names.backends import BY_HAND
 from opwright.source.diagnostic import Diagnostics

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from opwright.backends.dispatch.resolution import overloads_named
 from opwright.cli.main import main
-from opwright.dialects.native_functions.resolution import overloads_named
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from opwright.backends.dispatch.key_names import key_names
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
+from opwright.backends.dispatch.resolution import Entries, resolve
 from opwright.cli.main import main
 from opwright.convention.python.bound import MODULES
-from opwright.dialects.native_functions.key_names import key_names
-from opwright.dialects.native_functions.resolution import Entries, resolve
 from opwright.emit.python.units import bindings
 from opwright.emit.registry import FAMILIES
 from opwright.release.inputs import from_source_path, open_inputs

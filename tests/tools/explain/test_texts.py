@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from opwright.dialects.native_functions.resolution import overloads_named
+from opwright.backends.dispatch.resolution import overloads_named
 from opwright.release.inputs import open_inputs
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

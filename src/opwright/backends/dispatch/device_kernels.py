@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from opwright.backends.dispatch.registrations import RegisteredKernel, Registrations
+from opwright.backends.dispatch.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
 from opwright.emit.aten.backend import WrapperKind
 from opwright.emit.aten.composite_kernels import view_copy_kernel
 from opwright.model.catalog import Catalog
@@ -27,7 +28,6 @@ from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_records import ABSENT, OperatorStatus, Reach, shown_name
-from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
 from opwright.release.operator_names.backends import (
     CALLED_BY_COMPOSITES,
     CALLED_ON_OTHER_DEVICES,

@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
 
+from opwright.backends.dispatch.runtime_keys import KeyKind, RuntimeKey
 from opwright.model.dispatch_key import META
-from opwright.model.runtime_keys import KeyKind, RuntimeKey
 from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
 from opwright.source.budget import SourceBudget
@@ -66,7 +66,7 @@ class HandRegistrations:
 
     Sources are read when a key is asked for whose kernels they register.
 
-    >>> from opwright.model.runtime_keys import runtime_keys
+    >>> from opwright.backends.dispatch.runtime_keys import runtime_keys
     >>> from opwright.release.inputs import open_inputs
     >>> meta = next(key for key in runtime_keys() if key.key is META)
     >>> HandRegistrations(open_inputs("auto")).place("linspace", meta).file

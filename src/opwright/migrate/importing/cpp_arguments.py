@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from opwright.model.runtime_keys import runtime_keys
+from opwright.backends.dispatch.runtime_keys import runtime_keys
 from opwright.syntax.cpp_functions import forwarded_to, parameters_of, type_and_name
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens
 

@@ -17,9 +17,9 @@ from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, rea
 from opwright.migrate.importing.comparison import RegistrationDifference
 from opwright.migrate.importing.process import answer_of, run_program
 from opwright.migrate.importing.programs import MARK
+from opwright.migrate.limited import TooSlow
 from opwright.source.codes import CALLS_NOT_READ
 from opwright.source.diagnostic import Fault, shorten
-from opwright.source.limited import TooSlow
 from opwright.source.records import NamedTuple
 
 #: How many calls may end the process that repeats them, before the others count as not repeated.

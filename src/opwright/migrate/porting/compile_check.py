@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, import_torch
+from opwright.migrate.limited import PROGRAM_SECONDS, TooSlow, run_limited
 from opwright.migrate.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.source.diagnostic import Fault
-from opwright.source.limited import PROGRAM_SECONDS, TooSlow, run_limited
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import slow
 from opwright.syntax.cpp_source import CPP_HEADERS, CUDA_SUFFIXES

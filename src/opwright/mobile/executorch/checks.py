@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from opwright.convention import executorch, shared_types
-from opwright.convention.evalues import unheld_list
+from opwright.convention import shared_types
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.emitter import Job
+from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.custom_operators import stub_result
+from opwright.mobile.executorch.evalues import unheld_list
 from opwright.mobile.executorch.units import boolean_lists, is_selected, tensors_of_key
 from opwright.model.executorch import ExecutorchOperator
 from opwright.source import codes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from opwright.convention import executorch
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, by_namespace, function_signature, operators
 from opwright.model.executorch import ExecutorchOperator
 

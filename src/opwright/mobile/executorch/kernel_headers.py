@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention import executorch
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, custom_operators, operators, pytorch_kernel
 from opwright.model.executorch import ExecutorchOperator
 from opwright.model.library import PYTORCH

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.convention import executorch
-from opwright.convention.evalues import ValueChoices, ValueConversion, convert
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.mobile.executorch import convention as executorch
+from opwright.mobile.executorch.evalues import ValueChoices, ValueConversion, convert
 from opwright.mobile.executorch.units import KernelEntry, boolean_lists, function_signature, is_selected, kernels
 from opwright.schema.function import Argument
 from opwright.source.records import NamedTuple

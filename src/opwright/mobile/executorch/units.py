@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.convention import executorch, public_api
+from opwright.convention import public_api
 from opwright.cpp.signature import Signature
 from opwright.emit.emitter import Job
+from opwright.mobile.executorch import convention as executorch
 from opwright.model.dispatch_key import CPU
 from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOptions
 from opwright.model.native_function import Kernel, NativeFunction

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.dialect import Dialect, LoadContext
-from opwright.dialects.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.dialects.native_functions.loader import load_libraries
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from opwright.backends.dispatch.backward import BackwardFacts
 from opwright.backends.dispatch.device_kernels import composite_key
+from opwright.backends.dispatch.meta_kernels import MetaKernels
 from opwright.backends.dispatch.traps import TrapFacts, device_dispatch, dispatch_traps, gradient_traps, what_breaks
-from opwright.dialects.meta_kernels import MetaKernels
 from opwright.emit.aten.backend import is_refused
 from opwright.emit.emitter import Job
 from opwright.libraries.emit.meta_kernels import has_meta_kernel

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
 from opwright.backends.dispatch.hand_registrations import HandRegistrations
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
-from opwright.dialects.native_functions.resolution import qualified_name
+from opwright.backends.dispatch.resolution import qualified_name
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.external_backend import Fallback

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from opwright.backends.dispatch.hand_registrations import HandRegistrations
-from opwright.dialects.native_functions.resolution import ENTRY_NAME
+from opwright.backends.dispatch.resolution import ENTRY_NAME
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job

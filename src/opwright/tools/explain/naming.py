@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from opwright.dialects.native_functions.resolution import (
+from opwright.backends.dispatch.resolution import (
     Entries,
     Resolution,
     known_names,

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.dialects.native_functions.resolution import qualified_name
+from opwright.backends.dispatch.resolution import qualified_name
 from opwright.emit.emitter import AnyEmitter
 from opwright.emit.registry import build_folders, emitters
 from opwright.files.plan import file_specs

@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from opwright.backends.dispatch.runtime_keys import KeyKind, runtime_keys
 from opwright.model.dispatch_key import META
-from opwright.model.runtime_keys import KeyKind, runtime_keys
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import counted
 from opwright.tools.explain.records import (

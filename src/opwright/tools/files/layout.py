@@ -13,9 +13,9 @@ from opwright.source.codes import NOT_LAID_OUT
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.edits import line_edits
 from opwright.source.text import SourceFile
-from opwright.source.yaml_layout import laid_out
 from opwright.tools.files.field_schemas import field_order
 from opwright.tools.files.file_kinds import kind_of
+from opwright.tools.files.yaml_layout import laid_out
 
 #: The dialects that have a canonical layout. PyTorch's list of operators is its developers' to lay out.
 _LAID_OUT: Final = (LIBRARY, BACKEND, DERIVATIVES)

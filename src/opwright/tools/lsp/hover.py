@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
+from opwright.backends.dispatch.key_names import key_text
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.native_functions.key_names import key_text
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.libraries.rows import LIBRARY

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, cast
 
-from opwright.convention import executorch
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
+from opwright.mobile.executorch import convention as executorch
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.torchgen.interface.cpp_types import (
     NAMED_TYPES,

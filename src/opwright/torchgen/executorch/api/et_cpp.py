@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.convention import executorch
+from opwright.mobile.executorch import convention as executorch
 from opwright.torchgen.api.cpp import return_names
 from opwright.torchgen.interface.cpp_types import ArgName, Binding, CType, NamedCType, Part, ctype_of, current_style
 from opwright.torchgen.interface.executorch_types import BaseTypeToCppMapping, refusals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from opwright.convention.evalues import ValueChoices, convert
+from opwright.mobile.executorch.evalues import ValueChoices, convert
 from opwright.schema.function import make_argument
 from opwright.torchgen.executorch.api.et_cpp import argumenttype_type
 from opwright.torchgen.interface.cpp_types import Binding, CType, NamedCType, current_style

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from opwright.dialects.native_functions.kernel_loops import LoopSources
-from opwright.dialects.native_functions.key_names import key_names, key_text
+from opwright.backends.dispatch.kernel_loops import LoopSources
+from opwright.backends.dispatch.key_names import key_names, key_text
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.backends.dispatch.runtime_keys import KeyFallback, KeyKind, RuntimeKey, runtime_keys
 from opwright.model.dispatch_key import KEYS, LIBRARY_KEYS, composite_keys
-from opwright.model.runtime_keys import KeyFallback, KeyKind, RuntimeKey, runtime_keys
 
 
 def key_names() -> frozenset[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from opwright.convention import executorch, shared_types
+from opwright.convention import shared_types
 from opwright.cpp.c_types import CType
+from opwright.mobile.executorch import convention as executorch
 from opwright.model.native_function import TypeStyle
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument

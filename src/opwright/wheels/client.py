@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from urllib3 import BaseHTTPResponse
 
-    from opwright.release.pip_settings import IndexSettings
+    from opwright.wheels.pip_settings import IndexSettings
 
     _Result = TypeVar("_Result")
 

@@ -19,7 +19,6 @@ from urllib.request import url2pathname
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from opwright.release.client import Client, Page, bare, read_url
 from opwright.release.view import THREE_WAYS
 from opwright.source.codes import (
     BAD_PIP_SETTINGS,
@@ -34,6 +33,7 @@ from opwright.source.codes import (
 )
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
+from opwright.wheels.client import Client, Page, bare, read_url
 
 if TYPE_CHECKING:
     from opwright.source.diagnostic import Diagnostics

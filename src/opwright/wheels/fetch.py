@@ -8,16 +8,16 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from opwright.release.cache import load_cached, release_folder, write_cached
 from opwright.release.store import PACKAGED, InputPaths, member_of
 from opwright.release.user_cache import cache_folder
 from opwright.release.view import Consent, Inputs, check_has_inputs
-from opwright.release.wheel import Wheel
-from opwright.release.wheel_store import WheelStore
 from opwright.source.codes import BAD_SPEC, CACHE_UNUSABLE, INPUT_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
+from opwright.wheels.cache import load_cached, release_folder, write_cached
+from opwright.wheels.wheel import Wheel
+from opwright.wheels.wheel_store import WheelStore
 
 _PYTORCH: Final = "torch"
 
@@ -42,7 +42,7 @@ def _normal_version(version: str) -> str:
 
 
 def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
-    from opwright.release.remote import choose_wheel
+    from opwright.wheels.remote import choose_wheel
 
     with slow(f"opwright: reading the inputs of PyTorch {version} from the package index"):
         choice = choose_wheel(_PYTORCH, version, consent, sink)
@@ -66,7 +66,7 @@ def _fetch(version: str, consent: Consent, sink: Diagnostics | None) -> Inputs:
 
 def open_wheel(project: str, version: str, consent: Consent | None = None) -> Wheel:
     """The wheel of a version of a project, found where pip would look, and read in parts if it is on a server."""
-    from opwright.release.remote import choose_wheel
+    from opwright.wheels.remote import choose_wheel
 
     return choose_wheel(project, version, consent or Consent()).wheel
 
@@ -133,9 +133,9 @@ class CachedStore:
 
 def offered_versions() -> tuple[str, ...]:
     """The versions of PyTorch that the package index offers and that are not yanked, oldest first."""
-    from opwright.release.client import Client
-    from opwright.release.index import offered_by_indexes
-    from opwright.release.pip_settings import load_index_settings
+    from opwright.wheels.client import Client
+    from opwright.wheels.index import offered_by_indexes
+    from opwright.wheels.pip_settings import load_index_settings
 
     return tuple(str(version) for version in sorted(offered_by_indexes(Client(load_index_settings()))))
 

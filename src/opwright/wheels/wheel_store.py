@@ -16,10 +16,10 @@ from opwright.release.store import (
     name_of,
 )
 from opwright.release.view import Inputs, check_has_inputs
-from opwright.release.wheel import Wheel
 from opwright.source.codes import BAD_WHEEL, INPUT_MISSING
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
+from opwright.wheels.wheel import Wheel
 
 
 class WheelStore:

@@ -8,17 +8,17 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from urllib3.util import parse_url
 
-from opwright.release.client import Client, RangesRefusedError, RemoteFile, bare
-from opwright.release.index import find_wheel
-from opwright.release.pip_settings import load_index_settings
-from opwright.release.wheel import Wheel
 from opwright.source.codes import BAD_WHEEL, DOWNLOAD_ALTERED, HASH_MISSING, WHOLE_WHEEL_DECLINED
 from opwright.source.diagnostic import Fault
+from opwright.wheels.client import Client, RangesRefusedError, RemoteFile, bare
+from opwright.wheels.index import find_wheel
+from opwright.wheels.pip_settings import load_index_settings
+from opwright.wheels.wheel import Wheel
 
 if TYPE_CHECKING:
-    from opwright.release.index import WheelLink
     from opwright.release.view import Consent
     from opwright.source.diagnostic import Diagnostics
+    from opwright.wheels.index import WheelLink
 
 
 class ChosenWheel(NamedTuple):
