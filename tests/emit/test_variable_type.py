@@ -16,6 +16,7 @@ from opwright.source.diagnostic import Fault
 from tests.emit.emitting import job_of, slots_of
 from tests.emit.test_autograd_kernels import derived_job
 
+RULES = Rules(parse_version("2.13"))
 TWIST = """
 - func: twist(Tensor self, float by) -> Tensor
   dispatch:
@@ -99,7 +100,7 @@ def test_functional_form_has_a_node_and_forward_formulas() -> None:
     )
     assert [inp.name for inp in wrapper.inputs] == ["self"]
     assert [output.name for output in wrapper.outputs] == ["result"]
-    assert not wrapper.rebases
+    assert not wrapper.rebases(RULES)
 
 
 def test_inplace_form_takes_the_formulas_over() -> None:
@@ -107,7 +108,7 @@ def test_inplace_form_takes_the_formulas_over() -> None:
     job = derived_job(TWIST, TWISTED)
     wrapper = decided(job, "twist_")
     assert wrapper.node == "TwistBackward0"
-    assert wrapper.rebases
+    assert wrapper.rebases(RULES)
     assert input_statements(wrapper) == [
         "grad_fn->by = by;",
         "if (!original_self.has_value()) original_self = self.clone();",

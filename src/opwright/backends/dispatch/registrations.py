@@ -219,7 +219,7 @@ def _of_autograd(job: Job) -> Iterator[KeyedKernel]:
                     _autograd_kind(differentiable, key), kernel if is_default else f"{kernel}_{key}"
                 )
                 yield function, "Autograd" if is_default else key, registration
-        if has_view_kernel(function):
+        if has_view_kernel(function, job.rules):
             kernel = f"torch::ADInplaceOrView::{kernel_name(function)}"
             yield function, "ADInplaceOrView", RegisteredKernel(RegistrationKind.view, kernel)
 

@@ -34,6 +34,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
+from opwright.release.rules import Rules
 from opwright.source.codes import UNHELD_ARGUMENT
 from opwright.source.diagnostic import Fault
 
@@ -100,7 +101,7 @@ def _viewed_tensor(function: NativeFunction) -> str:
     return "self" if function.library.known_by_name else view_base(function) or "self"
 
 
-def _view_preparation(function: NativeFunction, index: str) -> list[str]:
+def _view_preparation(function: NativeFunction, index: str, rules: Rules | None) -> list[str]:
     """Statements before the result is marked as a view; most views need no more than their strides.
 
     Of PyTorch's views it is known which may change the dtype.
@@ -110,7 +111,8 @@ def _view_preparation(function: NativeFunction, index: str) -> list[str]:
         result = f"_tmp[{index}]" if index else "_tmp"
         changes = f"{result}.scalar_type() != {tensor}.scalar_type()"
     else:
-        changes = "true" if public_api.name(function.schema) in DTYPE_CHANGING_VIEWS.in_any_release else "false"
+        names = DTYPE_CHANGING_VIEWS.in_any_release if rules is None else DTYPE_CHANGING_VIEWS.in_release(rules)
+        changes = "true" if public_api.name(function.schema) in names else "false"
     return [
         "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
         "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",
@@ -133,7 +135,7 @@ def _marking_call(base: str, output: str, meta: str) -> str:
     )
 
 
-def _view_statements(differentiable_function: DifferentiableFunction, base: str) -> list[str]:
+def _view_statements(differentiable_function: DifferentiableFunction, base: str, rules: Rules | None) -> list[str]:
     """Body of a view's kernel."""
     function = differentiable_function.function
     lines = _call_statements(function)
@@ -145,11 +147,11 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str)
             result = "std::move(_tmp)"
     elif gives_list(function):
         lines.append("for (auto view_idx : c10::irange(_tmp.size())) {")
-        lines += [f"  {line}" for line in _view_preparation(function, "view_idx")]
+        lines += [f"  {line}" for line in _view_preparation(function, "view_idx", rules)]
         lines += [f"  {_marking_call(base, '_tmp[view_idx]', 'MULTI_OUTPUT_NODE')};", "}"]
         result = "std::move(_tmp)"
     else:
-        lines += _view_preparation(function, "")
+        lines += _view_preparation(function, "", rules)
         result = _marking_call(base, "_tmp", "DEFAULT")
     return [*lines, f"{declared_results(function)} = {result};"]
 
@@ -178,15 +180,15 @@ def _call_statements(function: NativeFunction) -> list[str]:
     ]
 
 
-def has_view_kernel(function: NativeFunction) -> bool:
+def has_view_kernel(function: NativeFunction, rules: Rules | None = None) -> bool:
     """Whether a function with autograd kernels has one here: it writes to arguments that it counts, or gives a view."""
-    return view_base(function) is not None or bool(counted_arguments(function))
+    return view_base(function, rules) is not None or bool(counted_arguments(function))
 
 
-def kernel(differentiable_function: DifferentiableFunction) -> str | None:
+def kernel(differentiable_function: DifferentiableFunction, rules: Rules | None = None) -> str | None:
     """The function's kernel, None where it neither writes to arguments that it counts nor gives a view."""
     function = differentiable_function.function
-    base = view_base(function)
+    base = view_base(function, rules)
     counted = counted_arguments(function)
     if base is None and not counted:
         return None
@@ -194,7 +196,7 @@ def kernel(differentiable_function: DifferentiableFunction) -> str | None:
         lines = _writing_statements(function)
     else:
         assert base is not None, "a kernel that does not write is that of a view"
-        lines = _view_statements(differentiable_function, base)
+        lines = _view_statements(differentiable_function, base, rules)
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
     body = "\n".join([f"  {line}" for line in lines])
@@ -209,9 +211,11 @@ SLOTS: Final = (
 )
 
 
-def kernel_slots(differentiable_function: DifferentiableFunction) -> Mapping[str, Sequence[str]]:
+def kernel_slots(
+    differentiable_function: DifferentiableFunction, rules: Rules | None = None
+) -> Mapping[str, Sequence[str]]:
     """What a function's kernel fills the template with; nothing for a function without one."""
-    text = kernel(differentiable_function)
+    text = kernel(differentiable_function, rules)
     if text is None:
         return {}
     function = differentiable_function.function
@@ -234,7 +238,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template=f"autograd/{FILE}",
             folder="autograd",
             units=functions_with_kernels,
-            fragment=lambda differentiable_function, context: kernel_slots(differentiable_function),
+            fragment=lambda differentiable_function, context: kernel_slots(differentiable_function, context.rules),
             layout=Sharded(FILE, job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name),
             file_slots=_file_slots,
         )

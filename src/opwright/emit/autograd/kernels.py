@@ -18,21 +18,23 @@ from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import COMPOSED_VIEWS, HAND_WRITTEN, VIEWS
+from opwright.release.rules import Rules
 from opwright.schema.function import Arguments, SchemaKind
 from opwright.source.codes import VIEW_AMONG_RESULTS
 from opwright.source.diagnostic import Fault
 
 
-def view_base(function: NativeFunction) -> str | None:
+def view_base(function: NativeFunction, rules: Rules | None = None) -> str | None:
     """Name of the argument that the overload's outputs are views of, None where they are no views.
 
-    PyTorch's views are known by name, those of other libraries by their schemas.
+    PyTorch's views are known by name, which the `rules` tell, those of other libraries by their schemas.
     """
     if not function.library.known_by_name:
         aliased = [argument.name for argument in function.arguments.all if argument.annotation is not None]
         return aliased[0] if function.is_view and aliased else None
     name = function.root_name
-    return VIEWS.in_any_release.get(name, "self" if name in COMPOSED_VIEWS.in_any_release else None)
+    views = VIEWS.in_any_release if rules is None else VIEWS.in_release(rules)
+    return views.get(name, "self" if name in COMPOSED_VIEWS.in_any_release else None)
 
 
 def changes_arguments(function: NativeFunction) -> bool:

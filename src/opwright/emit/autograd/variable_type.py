@@ -174,8 +174,8 @@ def _loop_item(name: str, wrapper: Wrapper) -> str:
 
 def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """Statements that give the outputs their history."""
-    function = "rebase_history" if wrapper.rebases else "set_history"
-    captures = wrapper.rebases and context.rules.node_creation_hooks
+    function = "rebase_history" if wrapper.rebases(context.rules) else "set_history"
+    captures = wrapper.rebases(context.rules) and context.rules.node_creation_hooks
     if wrapper.loops:
         before = (
             "    auto differentiable_outputs = flatten_tensor_args( self );\n"
@@ -230,9 +230,9 @@ def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     if not context.rules.node_creation_hooks:
         return []
     if not wrapper.loops:
-        node = "_rebased_fn" if wrapper.rebases else "grad_fn"
+        node = "_rebased_fn" if wrapper.rebases(context.rules) else "grad_fn"
         return [f"if ({node}) {{\n    fire_node_creation_hooks({node});\n}}"]
-    node = "_rebased_fns[i]" if wrapper.rebases else "grad_fns[i]"
+    node = "_rebased_fns[i]" if wrapper.rebases(context.rules) else "grad_fns[i]"
     return [
         "for (const auto& i : c10::irange(grad_fns.size())) {\n"
         f"    if ({node}) {{\n        fire_node_creation_hooks({node});\n    }}\n}}"

@@ -228,7 +228,7 @@ def _views(job: Job) -> list[NativeFunction]:
     return [
         function.function
         for function in functions_with_kernels(job)
-        if view_base(function.function) is not None and not changes_arguments(function.function)
+        if view_base(function.function, job.rules) is not None and not changes_arguments(function.function)
     ]
 
 

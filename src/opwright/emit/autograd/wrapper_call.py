@@ -27,6 +27,7 @@ from opwright.release.operator_names.autograd import (
     STORAGE_OF_BASE,
     VIEWS,
 )
+from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, Type
 from opwright.source.records import NamedTuple
@@ -97,7 +98,7 @@ def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: Fragm
 
     In debug builds of PyTorch they also check that its kernel left tensors as they were.
     """
-    call = indent(_call(wrapper, parameters))
+    call = indent(_call(wrapper, parameters, context.rules))
     function = wrapper.function
     if not function.library.in_libtorch:
         # The kernels are not PyTorch's, and the checks would take most of the time to compile the wrapper.
@@ -129,12 +130,12 @@ def _checks(parameters: tuple[Unpacked, ...], reserves: bool) -> tuple[str, str]
     return indent(before), indent(after)
 
 
-def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...]) -> str:
+def _call(wrapper: Wrapper, parameters: tuple[Unpacked, ...], rules: Rules) -> str:
     function = wrapper.function
     schema = function.schema
     writes = changes_arguments(function)
     # Views and writes have kernels under ADInplaceOrView, which the guard must not skip.
-    is_tracked = writes or view_base(function) or counted_arguments(function)
+    is_tracked = writes or view_base(function, rules) or counted_arguments(function)
     scope = "AutoDispatchBelowAutograd" if is_tracked else "AutoDispatchBelowADInplaceOrView"
     passed = ", ".join(
         [f"{key_set(function)} & c10::after_autograd_keyset", *[parameter.name for parameter in parameters]]

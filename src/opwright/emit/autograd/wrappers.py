@@ -17,6 +17,7 @@ from opwright.emit.autograd.kernels import changes_arguments, counted_arguments,
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES, NEVER_DIFFERENTIATED
+from opwright.release.rules import Rules
 from opwright.schema.function import Argument, Return, SchemaKind
 from opwright.schema.types import ListType, Type
 from opwright.source.codes import (
@@ -111,10 +112,9 @@ class Wrapper(NamedTuple):
             return self.info.node_name
         return "NotImplemented"
 
-    @property
-    def rebases(self) -> bool:
+    def rebases(self, rules: Rules) -> bool:
         """Whether the operator changes the history of an argument, rather than starting one for its result."""
-        return changes_arguments(self.function) and view_base(self.function) is None
+        return changes_arguments(self.function) and view_base(self.function, rules) is None
 
     @property
     def accumulated(self) -> dict[str, str]:

@@ -89,7 +89,8 @@ DTYPE_CHANGING_VIEWS: Final = NameTable(
     Names("view_as_complex view_as_real", "They change the dtype."),
     Names("_conj _neg_view", "They set a bit of the tensor, not a size or a stride."),
     Names("_nested_get_values _nested_view_from_buffer _nested_view_from_jagged", "They change the layout."),
-    form="root",
+    form="C++ name",
+    listed_in=("VIEW_FUNCTIONS_WITH_METADATA_CHANGE",),
 )
 
 COMPOSED_VIEWS: Final = NameTable(
