@@ -39,6 +39,7 @@ from opwright.tools.diff.diffing import (
     load_side,
     output_side,
 )
+from opwright.tools.diff.generated import generated_sides
 from opwright.tools.diff.levels import ORDER, Level, next_version
 from opwright.tools.diff.outputs import (
     OutputComparison,
@@ -196,9 +197,7 @@ def _compare_outputs(arguments: argparse.Namespace) -> int:
         say("opwright diff: error: `--python` is given once or twice\n")
         return console.USAGE
     interpreters = arguments.python * (1 if len(arguments.python) == 2 else 2) or [sys.executable] * 2
-    specs = (arguments.old, arguments.new)
-    old, new = (_output_side(spec, python, arguments) for spec, python in zip(specs, interpreters, strict=True))
-    comparison = compare_outputs(old, new)
+    comparison = compare_outputs(*_output_sides(arguments, interpreters))
     if arguments.names:
         chosen = [
             difference
@@ -219,6 +218,17 @@ def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison)
             return render_markdown(comparison, in_full=in_full)
         case _:
             return render_text(comparison, in_full=in_full)
+
+
+def _output_sides(arguments: argparse.Namespace, interpreters: Sequence[str]) -> tuple[OutputSide, OutputSide]:
+    """Both sides of a comparison of generated files."""
+    specs = (arguments.old, arguments.new)
+    if not arguments.python and all(os.path.isdir(spec) and has_inputs(spec) for spec in specs):
+        sides = generated_sides(*specs, arguments.only, arguments.release)
+        if sides is not None:
+            return sides
+    old, new = (_output_side(spec, python, arguments) for spec, python in zip(specs, interpreters, strict=True))
+    return old, new
 
 
 def _output_side(spec: str, python: str, arguments: argparse.Namespace) -> OutputSide:

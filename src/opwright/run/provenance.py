@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import public_api
@@ -23,7 +24,7 @@ from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
 from opwright.emit.registry import emitters
 from opwright.files.plan import file_specs
 from opwright.incremental.emitter_files import named_emitters
-from opwright.incremental.fingerprints import held_by
+from opwright.incremental.fingerprints import FINGERPRINT_SIZE, held_by
 from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -39,6 +40,8 @@ Owners: TypeAlias = tuple[object, ...]
 """The overloads, or the tag, that a line was made for; several if it was made for all of them together."""
 
 NOBODY: Final[Owners] = ()
+#: What owns the lines that two runs have in common.
+_BOTH: Final[Owners] = (None,)
 
 #: What stands before the definition that it belongs to.
 _LEAD: Final = re.compile(r"namespace\b|template\b|struct\b|class\b|#|//|/\*|\[\[|case\b")
@@ -151,8 +154,8 @@ class FileSlotOwners:
         form = re.compile(emitter.line_names) if emitter.line_names else None
         block: Owners = NOBODY
         for number, line in enumerate(lines):
-            text = line.strip()
-            if owners[number] or not text:
+            text = "" if owners[number] else line.strip()
+            if not text:
                 continue
             is_opening = not line[0].isspace() and not _CLOSER.match(text)
             if text in template:
@@ -211,11 +214,21 @@ class LineOrigin(NamedTuple):
 class FileOrigin(NamedTuple):
     """Emitter of a file, and where its lines come from.
 
-    Lines that several entries make together have an origin for each. Other lines may have none.
+    Lines that several entries make together have an origin for each. Other lines may have none. `same` are the first
+    and the last line of each range that another run made too, where two runs are compared.
     """
 
     emitter: str
     lines: tuple[LineOrigin, ...]
+    same: tuple[tuple[int, int], ...] = ()
+
+
+class MadeFiles(NamedTuple):
+    """A run that has ended, and the contents of those of its files that another run made otherwise, by path."""
+
+    generation: Generation
+    outcome: Outcome
+    contents: Mapping[str, bytes]
 
 
 class _Tag(NamedTuple):
@@ -228,6 +241,39 @@ class _Tag(NamedTuple):
 
 def origins(generation: Generation, outcome: Outcome) -> dict[str, FileOrigin]:
     """Origin of the lines of each output of a run that has ended, by its path."""
+    return _origins(generation, outcome, None, {})
+
+
+def origins_of_differences(old: MadeFiles, new: MadeFiles) -> tuple[dict[str, FileOrigin], dict[str, FileOrigin]]:
+    """Origins of the lines of files that two runs made differently, of which those of equal units are the same."""
+    same: dict[str, frozenset[bytes]] = {}
+    for name, state in old.outcome.emitters.items():
+        other = new.outcome.emitters.get(name)
+        if other is not None and other.context == state.context:
+            same[name] = _fingerprints(state) & _fingerprints(other)
+    before, after = (_origins(*side, same) for side in (old, new))
+    return before, after
+
+
+def _fingerprints(state: EmitterState) -> frozenset[bytes]:
+    return frozenset(part for spans in state.files.values() for part in _parts(spans.fingerprints))
+
+
+def _parts(fingerprints: bytes) -> list[bytes]:
+    """Fingerprint of each unit."""
+    return [fingerprints[start : start + FINGERPRINT_SIZE] for start in range(0, len(fingerprints), FINGERPRINT_SIZE)]
+
+
+def _origins(
+    generation: Generation,
+    outcome: Outcome,
+    contents: Mapping[str, bytes] | None,
+    same: Mapping[str, frozenset[bytes]],
+) -> dict[str, FileOrigin]:
+    """Origins of the lines of files with these contents by path, or of all, as they are on disk.
+
+    `same` are the fingerprints of units that two runs have in common, by emitter.
+    """
     job = generation.job
     targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
     file = generation.request.inputs.read_text("native/tags.yaml")
@@ -238,29 +284,35 @@ def origins(generation: Generation, outcome: Outcome) -> dict[str, FileOrigin]:
     file_slot_owners = FileSlotOwners(job, tags)
     file_origins: dict[str, FileOrigin] = {}
     for name, emitter in named_emitters(emitters(job, generation.request.families)):
-        files = _EmitterFiles(job, emitter, outcome.emitters.get(name))
+        files = _EmitterFiles(job, emitter, outcome.emitters.get(name), same.get(name, frozenset()))
         template = generation.template_text(emitter.template) if emitter.template is not None else ""
         own_lines = frozenset(line.strip() for line in template.split("\n"))
         for spec in file_specs(emitter, files.units):
             target = targets.get((spec.folder, spec.path))
-            if target is None:
+            if target is None or (contents is not None and target not in contents):
                 continue
-            with open(target, "rb") as stream:
-                lines = stream.read().decode("utf-8", "replace").split("\n")
+            data = _contents_of(target) if contents is None else contents[target]
+            lines = data.decode("utf-8", "replace").split("\n")
             owners = files.owners(spec.path, spec.units, lines)
             file_slot_owners.complete(owners, lines, own_lines, emitter)
-            file_origins[target] = FileOrigin(emitter.name, tuple(_line_origins(owners)))
+            file_origins[target] = FileOrigin(emitter.name, *_line_origins(owners))
     return file_origins
 
 
-class _EmitterFiles:
-    """Units of an emitter, and which lines of its files they made."""
+def _contents_of(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
 
-    def __init__(self, job: Job, emitter: AnyEmitter, state: EmitterState | None) -> None:
+
+class _EmitterFiles:
+    """Units of an emitter, and which lines of its files they made. Units with `same` fingerprints are in two runs."""
+
+    def __init__(self, job: Job, emitter: AnyEmitter, state: EmitterState | None, same: frozenset[bytes]) -> None:
         self.units: Final[Sequence[object]] = emitter.units(job)
         self._job: Final = job
         self._emitter: Final = emitter
         self._state: Final = state
+        self._same: Final = same
         self._functions: Final[dict[int, tuple[NativeFunction, ...]]] = {}
         self._alone: Final[dict[int, Mapping[str, Owners]]] = {}
         self._chunks: Final[dict[tuple[int, tuple[str, ...]], Sequence[Owners]]] = {}
@@ -268,13 +320,25 @@ class _EmitterFiles:
     def owners(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> list[Owners]:
         """Owners of each line of a file, as far as its units tell."""
         owners: list[Owners] = [NOBODY] * len(lines)
+        equal = self._equal_units(path, numbers)
         for number, first, last in self._line_ranges(path, numbers, lines):
+            if number in equal:
+                owners[first:last] = [_BOTH] * (last - first)
+                continue
             functions = self._functions_of(number)
             if len(functions) == 1:
                 owners[first:last] = [functions] * (last - first)
             elif functions:
                 owners[first:last] = self._owners_within(number, functions, tuple(lines[first:last]))
         return owners
+
+    def _equal_units(self, path: str, numbers: Sequence[int]) -> frozenset[int]:
+        """Numbers of units in a file that two runs have; lines of a file per unit are those of its template too."""
+        spans = None if self._state is None else self._state.files.get(path)
+        if not self._same or spans is None or isinstance(self._emitter.layout, FilePerUnit):
+            return frozenset()
+        pairs = zip(numbers, _parts(spans.fingerprints), strict=True)
+        return frozenset(number for number, part in pairs if part in self._same)
 
     def _owners_within(
         self, number: int, functions: tuple[NativeFunction, ...], lines: tuple[str, ...]
@@ -291,11 +355,7 @@ class _EmitterFiles:
             yield numbers[0], 0, len(lines)
             return
         spans = None if self._state is None else self._state.files.get(path)
-        ends: list[int] = []
-        size = 0
-        for line in lines:
-            size += len(line) + 1
-            ends.append(size)
+        ends = list(accumulate(len(line) + 1 for line in lines))
         gap = 0 if self._emitter.template is None else 1
         for slot in (spans.slots or ()) if spans is not None else ():
             yield from _slot_line_ranges(slot, numbers, ends, gap)
@@ -353,27 +413,27 @@ def _slot_line_ranges(
     slot: SlotSpans, numbers: Sequence[int], ends: Sequence[int], gap: int
 ) -> Iterator[tuple[int, int, int]]:
     """Lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
-    at, line = slot.start, 0
+    at = slot.start
     for number, length in zip(numbers, slot.unit_lengths(), strict=True):
         if length < 0:
             continue
-        while line < len(ends) and ends[line] <= at:
-            line += 1
-        first = line
-        while line < len(ends) and ends[line] < at + length:
-            line += 1
         if length:
-            yield number, first, min(line + 1, len(ends))
+            yield number, bisect_right(ends, at), min(bisect_left(ends, at + length) + 1, len(ends))
         at += length + gap
 
 
-def _line_origins(owners: Sequence[Owners]) -> Iterator[LineOrigin]:
+def _line_origins(owners: Sequence[Owners]) -> tuple[tuple[LineOrigin, ...], tuple[tuple[int, int], ...]]:
+    """Origins of ranges of lines, and the ranges that two runs have in common."""
+    origins: list[LineOrigin] = []
+    same: list[tuple[int, int]] = []
     first = 1
     for group, lines in groupby(owners):
-        count = sum(1 for _ in lines)
-        for origin in _entries(group):
-            yield LineOrigin(first, first + count - 1, *origin)
-        first += count
+        last = first + sum(1 for _ in lines) - 1
+        if group is _BOTH:
+            same.append((first, last))
+        origins += [LineOrigin(first, last, *origin) for origin in _entries(group)]
+        first = last + 1
+    return tuple(origins), tuple(same)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -257,8 +258,40 @@ def test_sides_are_generated(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "Differences by operator: 1\n  other: declarations_yaml\n" in text
 
 
+def test_both_sides_are_generated_at_once(
+    tmp_path: Path, reference_inputs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two folders with one generator need no other process: an entry, a template or nothing differs, as of two runs."""
+    for name in ("old", "entry", "template", "equal"):
+        aten = tmp_path / name / "ATen"
+        shutil.copytree(reference_inputs / "templates", aten / "templates")
+        (aten / "native").mkdir()
+        argument = ", int n=1" if name == "entry" else ""
+        (aten / "native" / "native_functions.yaml").write_text(NATIVE.format(argument=argument))
+        (aten / "native" / "tags.yaml").write_text(TAGS)
+        if name == "template":
+            with open(aten / "templates" / "Function.h", "a", encoding="utf-8") as stream:
+                stream.write("// a note\n")
+    words = ["diff", "--output", "--release", "2.13.0", "--only", "headers", "--all", "--fail-on", "none"]
+    operators = {"entry": {"other"}, "template": {"kept", "other"}, "equal": set()}
+    for name, expected in operators.items():
+        reports = []
+        for more in (["--python", sys.executable], []):
+            sides = [str(tmp_path / side / "ATen") for side in ("old", name)]
+            with monkeypatch.context() as patched:
+                if not more:
+                    patched.setattr("subprocess.run", None)
+                assert main([*words, *sides, *more]) == 0
+                reports.append(capsys.readouterr().out)
+                assert main([*words, *sides, *more, "--format", "json"]) == 0
+            owners = {row["operator"] for row in json.loads(capsys.readouterr().out)["differences"]}
+            assert expected <= owners
+            assert bool(owners) == bool(expected)
+        assert reports[0] == reports[1]
+
+
 def test_failing_runs_are_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An interpreter that does not exist, and inputs with a mistake, are errors with their messages."""
+    """An interpreter that does not exist, and inputs with a mistake, are errors; the latter are at their places."""
     native = tmp_path / "ATen" / "native"
     native.mkdir(parents=True)
     (native / "native_functions.yaml").write_text("- func: f(Tensr self) -> Tensor\n", encoding="utf-8")
@@ -267,7 +300,11 @@ def test_failing_runs_are_faults(tmp_path: Path, capsys: pytest.CaptureFixture[s
     words += ["--release", "2.13.0"]
     assert main([*words, "--python", str(tmp_path / "python")]) == 1
     assert "error[E2104]: cannot run" in capsys.readouterr().err
-    assert main(words) == 1
+    assert main([*words, "--python", sys.executable]) == 1
     errors = capsys.readouterr().err
     assert "failed with status 1" in errors
     assert "Tensr" in errors
+    assert main(words) == 1
+    errors = capsys.readouterr().err
+    assert "failed with status" not in errors
+    assert "native_functions.yaml:1:11\n" in errors

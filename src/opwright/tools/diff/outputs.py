@@ -25,10 +25,14 @@ EVERYBODY: Final = ""
 
 
 class FileLines(NamedTuple):
-    """Emitter of a file, and its ranges of lines: the first line, the last one, and the operator."""
+    """Emitter of a file, and its ranges of lines: the first line, the last one, and the operator.
+
+    `same` are ranges that the other side has too, which are not compared.
+    """
 
     emitter: str
     ranges: Sequence[tuple[int, int, str]]
+    same: Sequence[tuple[int, int]] = ()
 
 
 class OutputSide(NamedTuple):
@@ -126,19 +130,30 @@ def _lines_by_owner(side: OutputSide, paths: Iterable[str]) -> dict[tuple[str, s
             continue
         origin = side.origins.get(path, FileLines(_class_of(path), ()))
         lines = data.decode("utf-8", "replace").split("\n")
-        for line, operators in zip(lines, _owners(len(lines), origin.ranges), strict=True):
-            for operator in () if DIGEST.search(line) else operators or (EVERYBODY,):
+        owners = _owners(len(lines), origin.ranges)
+        for number in _numbers_without(len(lines), origin.same):
+            line = lines[number]
+            for operator in () if DIGEST.search(line) else owners[number] or (EVERYBODY,):
                 lines_by_owner.setdefault((origin.emitter, operator), []).append(line)
     return lines_by_owner
 
 
-def _owners(count: int, ranges: Sequence[tuple[int, int, str]]) -> Iterator[list[str]]:
+def _numbers_without(count: int, ranges: Sequence[tuple[int, int]]) -> Iterator[int]:
+    """Numbers of lines from 0 on, without those in ranges that begin with 1, which are in order."""
+    start = 0
+    for first, last in ranges:
+        yield from range(start, first - 1)
+        start = last
+    yield from range(start, count)
+
+
+def _owners(count: int, ranges: Sequence[tuple[int, int, str]]) -> list[Sequence[str]]:
     """Operators of each line of a file."""
-    owners: list[list[str]] = [[] for _ in range(count)]
+    owners: list[Sequence[str]] = [()] * count
     for first, last, operator in ranges:
         for number in range(max(first, 1), min(last, count) + 1):
-            owners[number - 1].append(operator)
-    yield from owners
+            owners[number - 1] = (*owners[number - 1], operator)
+    return owners
 
 
 def _class_of(path: str) -> str:
