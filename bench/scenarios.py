@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from opwright.run.torch_bytecode import bytecode_of_torch
+from opwright.mobile.upgraders.torch_bytecode import bytecode_of_torch
 from tests.backend.write_large import write_large
 from tests.conformance.executorch_jobs import EXECUTORCH, portable
 from tests.conformance.executorch_tool_jobs import LARGE_SELECTION, tool

@@ -22,7 +22,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import opwright
-from opwright.release.operator_names.backends import CALLED_BY_COMPOSITES
+from opwright.backends.operator_names import CALLED_BY_COMPOSITES
 from tests.conformance.report import table
 
 PAGE = Path(__file__).with_name("backend-tutorial.md")

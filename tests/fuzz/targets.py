@@ -32,6 +32,7 @@ from opwright.files.plan import file_specs
 from opwright.libraries.rows import LIBRARY
 from opwright.mobile.rows import EXECUTORCH, UPGRADERS
 from opwright.mobile.upgraders.emitter import upgrader_source
+from opwright.mobile.upgraders.model import UpgraderTables
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
@@ -41,7 +42,6 @@ from opwright.model.lazy_backend import LazyBackend, LazyNames
 from opwright.model.more_inputs import Docstring
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
-from opwright.model.upgraders import UpgraderTables
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from opwright.dialects.selection.loader import load_selection
-from opwright.dialects.selection.writer import write_selection
 from opwright.mobile.selective.merging import union_of
+from opwright.mobile.selective.writer import write_selection
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 

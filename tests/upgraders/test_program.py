@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main as opwright
+from opwright.mobile.upgraders import torch_bytecode
 from opwright.mobile.upgraders.emitter import FILE_NAME
 from opwright.mobile.upgraders.fields import OP_CODES
-from opwright.run import torch_bytecode
 from opwright.source.diagnostic import Fault
 from opwright.torchgen import gen_mobile_upgraders
 from tests.conformance.inputs import installed_headers
@@ -155,7 +155,7 @@ def test_bytecode_of_torch_is_kept_and_read_again(folder: Path) -> None:
 
 def unchanged_modules(folder: Path, call: str, flags: Sequence[str]) -> str:
     """What a process says that runs the program: its status, and whether it imported what asks PyTorch."""
-    script = f"{call}; print(program.main({list(flags)!r}), 'opwright.run.torch_bytecode' in sys.modules)"
+    script = f"{call}; print(program.main({list(flags)!r}), 'opwright.mobile.upgraders.torch_bytecode' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], cwd=folder, check=True, capture_output=True, text=True)
     return run.stdout
 

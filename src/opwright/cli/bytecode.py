@@ -60,7 +60,7 @@ def write_upgraders(arguments: argparse.Namespace, run: RunIdentity, sink: Diagn
 
 def _installed_bytecode(incremental: IncrementalGeneration) -> SourceFile:
     """Bytecode file of the installed PyTorch, whose files identify it."""
-    from opwright.run.torch_bytecode import bytecode_of_torch, torch_files
+    from opwright.mobile.upgraders.torch_bytecode import bytecode_of_torch, torch_files
 
     incremental.take_file_stamps(torch_files())
     return bytecode_of_torch(sys.executable)

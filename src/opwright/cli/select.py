@@ -156,9 +156,9 @@ def _missing(explains: bool, inputs: list[str], words: list[str]) -> str:
 
 
 def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnostics) -> None:
-    from opwright.dialects.selection.writer import write_selection
     from opwright.mobile.selective.reports import render_json, render_text
     from opwright.mobile.selective.selecting import select_operators
+    from opwright.mobile.selective.writer import write_selection
 
     incremental = None
     if arguments.out is not None:
@@ -173,7 +173,7 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
     printed = "" if outputs or arguments.out is not None else report
     if incremental is None:
         if outputs:
-            from opwright.files.small_outputs import write_outputs
+            from opwright.mobile.selective.small_outputs import write_outputs
 
             write_outputs(outputs)
     else:

@@ -1,6 +1,7 @@
 """Tables of operator names: the operators that PyTorch treats specially although its YAML does not say so.
 
-A table is a constant in a module of `opwright.release.operator_names`. Emitters ask it for the names of a release:
+A table is a constant in a module of `opwright.release.operator_names`, or in the module `operator_names` of a guest
+that alone has use for it. Emitters ask it for the names of a release:
 
 >>> from opwright.release.rules import Rules
 >>> from opwright.release.version import Version

@@ -13,7 +13,6 @@ import yaml
 
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.dialects.selection.writer import operator_fields
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import graph_of
 from opwright.mobile.selective.model_operators import (
@@ -25,6 +24,7 @@ from opwright.mobile.selective.model_operators import (
     provenance,
 )
 from opwright.mobile.selective.shapes import GRAPH, MODELS
+from opwright.mobile.selective.writer import operator_fields
 from opwright.model.selection import Selection
 from opwright.torchgen.selective_program import Result, run_program
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from opwright.cli import console
-from opwright.files.small_outputs import write_outputs
 from opwright.mobile.selective.files import Files
+from opwright.mobile.selective.small_outputs import write_outputs
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import print_document, say

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.backends.operator_names import NEEDED
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.emit.emitter import Job
 from opwright.model.external_backend import Fallback
 from opwright.model.operator_records import CoverageReport, OperatorRecord
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.release.operator_names.backends import NEEDED
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
 from opwright.run.loading import load_job

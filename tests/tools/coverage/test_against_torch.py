@@ -13,9 +13,9 @@ import pytest
 import opwright
 from opwright.backends.dispatch.backward import BackwardFacts
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
+from opwright.backends.operator_names import RAISING_COMPOSITES
 from opwright.model.dispatch_key import key_named
 from opwright.model.operator_records import BackwardStatus, MetaSupport
-from opwright.release.operator_names.backends import RAISING_COMPOSITES
 from opwright.schema.function import SchemaKind
 from tests.tools.coverage.reports import installed_job, report_of
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.dispatch.traps import check_backends
+from opwright.backends.operator_names import BROKEN_BY_FALLBACK
 from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
 from opwright.dialects.dialect import LoadContext
 from opwright.emit.emitter import Job, Options
 from opwright.model.selection import EVERYTHING
-from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases

@@ -10,8 +10,8 @@ import torch
 from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
+from opwright.backends.operator_names import CALLED_BY_COMPOSITES
 from opwright.model.operator_records import OperatorStatus
-from opwright.release.operator_names.backends import CALLED_BY_COMPOSITES
 from tests.tools.coverage.reports import record_of, report_of
 
 CALLED = CALLED_BY_COMPOSITES.in_any_release

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright.backends.operator_names import NEEDED
 from opwright.cli.main import main
 from opwright.model.operator_records import BackwardStatus, CoverageReport, OperatorStatus, TrapKind
-from opwright.release.operator_names.backends import NEEDED
 from tests.tools.coverage.reports import EVERY_NEEDED, record_of, report_of
 
 

@@ -7,8 +7,8 @@ import pytest
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.backends.dispatch.resolution import overloads_named
 from opwright.backends.dispatch.runtime_keys import runtime_keys
+from opwright.backends.operator_names import BY_HAND
 from opwright.release.inputs import open_inputs
-from opwright.release.operator_names.backends import BY_HAND
 from opwright.source.diagnostic import Diagnostics
 from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import ExplainRequest, load_jobs

@@ -12,6 +12,14 @@ from typing import Final
 
 from opwright.backends.dispatch.registrations import RegisteredKernel, Registrations
 from opwright.backends.dispatch.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
+from opwright.backends.operator_names import (
+    CALLED_BY_COMPOSITES,
+    CALLED_ON_OTHER_DEVICES,
+    COMPOSITES_OF_OWN_DEVICES,
+    LACKED_BY_CPU,
+    NEEDED,
+    RAISING_COMPOSITES,
+)
 from opwright.emit.aten.backend import WrapperKind
 from opwright.emit.aten.composite_kernels import view_copy_kernel
 from opwright.model.catalog import Catalog
@@ -28,14 +36,6 @@ from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_records import ABSENT, OperatorStatus, Reach, shown_name
-from opwright.release.operator_names.backends import (
-    CALLED_BY_COMPOSITES,
-    CALLED_ON_OTHER_DEVICES,
-    COMPOSITES_OF_OWN_DEVICES,
-    LACKED_BY_CPU,
-    NEEDED,
-    RAISING_COMPOSITES,
-)
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.source.records import NamedTuple, frozen_fields

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import registered_units, section_files
+from opwright.backends.operator_names import BY_HAND
 from opwright.convention import native
 from opwright.convention.structured import meta_name
 from opwright.emit.aten.backend import Backend, WrapperKind, backends, wrapped_units
@@ -27,7 +28,6 @@ from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.backends import BY_HAND
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple
 

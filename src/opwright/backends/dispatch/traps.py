@@ -8,6 +8,7 @@ from typing import Final
 from opwright.backends.dialect.entry_builder import shared_kernel
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.operator_names import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.emit.aten.backend import units_of
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import CPU
@@ -22,7 +23,6 @@ from opwright.model.operator_records import (
     TrapKind,
     shown_name,
 )
-from opwright.release.operator_names.backends import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source import codes

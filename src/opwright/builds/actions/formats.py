@@ -10,10 +10,10 @@ from shlex import quote
 from typing import Final
 
 from opwright.builds.actions.description import PACKAGES, Action, Description, Word, WordPlace
+from opwright.builds.build_files import hash_comment, meson_string, ninja_path, ninja_value, starlark_string
 from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
 from opwright.source.codes import NOT_WRITABLE
 from opwright.source.diagnostic import Fault, shorten
-from opwright.syntax.build_files import hash_comment, meson_string, ninja_path, ninja_value, starlark_string
 
 
 def bazel_text(description: Description) -> str:

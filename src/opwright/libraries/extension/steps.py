@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple
 
+from opwright.builds.build_files import ninja_path, ninja_value
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.generated import GeneratedCode
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, read_dependencies, short_hash
 from opwright.libraries.extension.toolchain import Toolchain
 from opwright.source.terminal import say, tell
-from opwright.syntax.build_files import ninja_path, ninja_value
 from opwright.syntax.cpp import include_line
 
 

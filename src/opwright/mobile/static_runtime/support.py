@@ -16,11 +16,11 @@ from typing import Final, TypeAlias, TypeVar
 
 from opwright.convention import public_api
 from opwright.emit.emitter import Job, per_job
+from opwright.mobile.operator_names import HAND_WRITTEN, LEFT_OUT
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.release.name_table import NameTable
-from opwright.release.operator_names.static_runtime import HAND_WRITTEN, LEFT_OUT
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import base_of_operation

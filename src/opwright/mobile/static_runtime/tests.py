@@ -8,9 +8,7 @@ from functools import cache
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.mobile.static_runtime.support import Block, argument_form, file_units
-from opwright.model.native_function import NativeFunction, ViewGroup
-from opwright.release.operator_names.static_runtime import (
+from opwright.mobile.operator_names import (
     COMPLEX_INPUTS,
     INPUT_SHAPES,
     INPUT_VALUES,
@@ -19,6 +17,8 @@ from opwright.release.operator_names.static_runtime import (
     NOT_RESIZED,
     VECTOR_INPUTS,
 )
+from opwright.mobile.static_runtime.support import Block, argument_form, file_units
+from opwright.model.native_function import NativeFunction, ViewGroup
 
 _HEAD: Final = """\
 // @lint-ignore-every CLANGTIDY HOWTOEVEN

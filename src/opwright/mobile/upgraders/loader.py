@@ -18,7 +18,14 @@ from opwright.mobile.upgraders.fields import (
     UPGRADER_FIELDS,
     is_left_out,
 )
-from opwright.model.upgraders import CalledOperator, Constant, Instruction, Upgrader, UpgraderRange, UpgraderTables
+from opwright.mobile.upgraders.model import (
+    CalledOperator,
+    Constant,
+    Instruction,
+    Upgrader,
+    UpgraderRange,
+    UpgraderTables,
+)
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string

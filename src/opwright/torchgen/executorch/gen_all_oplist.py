@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.dialects.selection.writer import write_selection
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.merging import (
     check_overlaps,
@@ -21,6 +20,7 @@ from opwright.mobile.selective.merging import (
     union_of,
     with_source,
 )
+from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import Selection
 from opwright.source.codes import TWO_PRIM_OPS
 from opwright.torchgen.selective_program import Result, run_program

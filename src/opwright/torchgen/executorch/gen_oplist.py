@@ -12,10 +12,10 @@ from json import loads
 
 from opwright.cli.arguments import Parser, spellings
 from opwright.cli.streams import leave
-from opwright.dialects.selection.writer import write_selection
 from opwright.mobile.selective.edge_texts import DEFAULT_KEY, kernel_key_of_dtype
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.program_file import operators_of
+from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.source.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES

@@ -11,7 +11,7 @@ from opwright.cli.streams import leave
 from opwright.files.writer import write_file
 from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
 from opwright.mobile.upgraders.loader import load_upgraders
-from opwright.run.torch_bytecode import bytecode_of_torch, bytecode_text
+from opwright.mobile.upgraders.torch_bytecode import bytecode_of_torch, bytecode_text
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.torchgen.gen_mobile_upgraders import main
