@@ -43,7 +43,7 @@ SOURCES = (
 OWN = ("kernels.cpp", "more_kernels.cpp", "unexported.cpp", "boxed_calls.cpp")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def aten(program: str, torch: ModuleType, generate: Generate, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """`torch.ops.aten` with the library's operators."""
     entries = "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("operators.yaml", "more_operators.yaml"))

@@ -57,7 +57,7 @@ class Calls:
     generated: Path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def calls(program: str, torch: ModuleType, generate: Generate, tmp_path_factory: pytest.TempPathFactory) -> Calls:
     """calls.cpp, compiled with the generated headers of the installed PyTorch and loaded."""
     generated = generate("--torch", "auto", "--only", "headers", "--only", "autograd")

@@ -240,7 +240,7 @@ TORCH_LIBRARY(declared, m) {{
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def declared(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """`torch.ops.declared`, with the operators of the table."""
     folder = tmp_path_factory.mktemp("declared")

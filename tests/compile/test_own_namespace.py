@@ -23,7 +23,7 @@ SOURCES = tuple(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo(program: str, torch: ModuleType, generate: Generate, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """`torch.ops.demo`, from the same entries and kernels as those that are added to `aten`."""
     entries = (HERE / "operators.yaml").read_text(encoding="utf-8").replace("- func: ", "- func: demo::")

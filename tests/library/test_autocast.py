@@ -24,13 +24,13 @@ MIXED = "mixed(Tensor self, Tensor? other, Tensor[] list, Tensor boxes) -> (Tens
 CODES = {"bool": 11, "float16": 5, "float32": 6, "float64": 7, "int64": 4, "bfloat16": 15}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
     return generated_code(CAST / "cast.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cast(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """`torch.ops.cast`, compiled and loaded."""
     compiler = Compiler(program, tmp_path_factory.mktemp("cast_build"), [generated / "include", INCLUDE])

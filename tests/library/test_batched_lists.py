@@ -26,7 +26,7 @@ DIMS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def operators(torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The operators, with the rules that are generated for them."""
     entries = [

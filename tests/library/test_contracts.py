@@ -19,13 +19,13 @@ Arguments: TypeAlias = "tuple[Tensor, Tensor, float]"
 CONTRACTED = Path(__file__).parent / "contracted"
 
 
-@pytest.fixture(scope="module", params=["native", "stable"])
+@pytest.fixture(scope="session", params=["native", "stable"])
 def abi(request: pytest.FixtureRequest) -> str:
     """The C++ interface of PyTorch that the library uses."""
     return str(request.param)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def project(abi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the library's files; the one with the stable interface has another namespace."""
     folder = tmp_path_factory.mktemp("contracted")
@@ -40,13 +40,13 @@ def project(abi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
     return generated_code(project / "operators.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def contracted(
     program: str, torch: ModuleType, project: Path, generated: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:

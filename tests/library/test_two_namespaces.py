@@ -13,7 +13,7 @@ from tests.library.conftest import INCLUDE, generated_code
 TWO = Path(__file__).parent / "two"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of both libraries."""
     return generated_code(TWO / "operators.yaml", tmp_path_factory)

@@ -20,13 +20,13 @@ WRITTEN = Path(__file__).parent / "written"
 TEXTS = [entry["func"] for entry in yaml.load((WRITTEN / "operators.yaml").read_text(), yaml.CSafeLoader)["operators"]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
     return generated_code(WRITTEN / "operators.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def written(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """`torch.ops.written`, compiled and loaded."""
     compiler = Compiler(program, tmp_path_factory.mktemp("written_build"), [generated / "include", INCLUDE])

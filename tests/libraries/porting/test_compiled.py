@@ -39,7 +39,7 @@ def built(namespace: str, kernels: Path, head: str, program: str, folders: pytes
     return compiler.library(namespace, [*sorted(generated.glob(f"src/{namespace}/*.cpp")), kernels / "kernels.cpp"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the ported kernels."""
     out = tmp_path_factory.mktemp("ported")
@@ -47,7 +47,7 @@ def ported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def libraries(
     program: str, torch: ModuleType, ported: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[ModuleType, ModuleType]:

@@ -45,20 +45,20 @@ operators:
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
     return generated_code(HERE / "operators.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_object(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled library."""
     compiler = Compiler(program, tmp_path_factory.mktemp("chosen_build"), [generated / "include", INCLUDE])
     return compiler.library("chosen", [generated / "src/chosen/register_0.cpp", HERE / "kernels.cpp"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chosen(torch: ModuleType, shared_object: Path, generated: Path) -> Any:  # noqa: ANN401
     """The Python module of the library, which is loaded."""
     torch.ops.load_library(shared_object)
@@ -159,7 +159,7 @@ def test_operators_pass_opcheck(chosen: Any, torch: ModuleType) -> None:  # noqa
         assert set(torch.library.opcheck(torch.ops.chosen.mark.default, arguments).values()) == {"SUCCESS"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The Python functions of the library with the stable interface."""
     folder = tmp_path_factory.mktemp("firm")

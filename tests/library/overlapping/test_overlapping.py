@@ -46,7 +46,7 @@ def plain(torch: ModuleType) -> SimpleNamespace:
     return plain_operators(torch)
 
 
-@pytest.fixture(scope="module", params=[pytest.param("native", marks=pytest.mark.thorough), "stable"])
+@pytest.fixture(scope="session", params=[pytest.param("native", marks=pytest.mark.thorough), "stable"])
 def operators(
     request: pytest.FixtureRequest, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:

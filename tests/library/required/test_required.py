@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OWN = Path(__file__).parent
 
 
-@pytest.fixture(scope="module", params=[pytest.param("native", marks=pytest.mark.thorough), "stable"])
+@pytest.fixture(scope="session", params=[pytest.param("native", marks=pytest.mark.thorough), "stable"])
 def operators(
     request: pytest.FixtureRequest, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> ModuleType:

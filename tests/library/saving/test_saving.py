@@ -17,13 +17,13 @@ from tests.library.conftest import INCLUDE, generated_code
 HERE = Path(__file__).parent
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
     return generated_code(HERE / "operators.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def saving(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401
     """The Python module of the library, which is compiled and loaded."""
     compiler = Compiler(program, tmp_path_factory.mktemp("saving_build"), [generated / "include", INCLUDE])

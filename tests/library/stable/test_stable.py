@@ -27,20 +27,20 @@ HERE = Path(__file__).parent
 STABLE_SYMBOL = re.compile(r"(aoti_)?torch_\w+")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code of the library."""
     return generated_code(HERE / "steady.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def binary(program: str, torch: ModuleType, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shared object of the library."""
     compiler = Compiler(program, tmp_path_factory.mktemp("steady_build"), [generated / "include", INCLUDE])
     return compiler.library("steady", [generated / "src/steady/register_0.cpp", HERE / "kernels.cpp"])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def steady(torch: ModuleType, binary: Path, generated: Path) -> ModuleType:
     """`torch.ops.steady`, compiled and loaded, with its fakes."""
     torch.ops.load_library(binary)

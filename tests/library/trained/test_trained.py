@@ -44,7 +44,7 @@ def _built(name: str, abi: str, program: str, folder: Path) -> tuple[Path, Path]
     return out, compiler.library(name, sources)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The operators with the stable interface, and what Python registers for them."""
     folder = Path(os.environ.get(BUILD) or tmp_path_factory.mktemp("steadily"))
@@ -62,7 +62,7 @@ def stable(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFac
     return operators
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def native(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The same operators with the native interface."""
     _, binary = _built("natively", "native", program, tmp_path_factory.mktemp("natively"))

@@ -80,13 +80,13 @@ print(json.dumps(said))
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated code, with the native interface."""
     return generated_code(HERE / "operators.yaml", tmp_path_factory)
 
 
-@pytest.fixture(scope="module", params=["native", "stable"])
+@pytest.fixture(scope="session", params=["native", "stable"])
 def built(
     request: pytest.FixtureRequest, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Path, Path]:
