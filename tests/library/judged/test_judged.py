@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from opwright.cli.main import main
+from tests.copies import CopiedProcess
 
 HERE = Path(__file__).resolve().parent
 
@@ -45,40 +45,55 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "tests"
 
 
-def failures(folder: Path, wrong: dict[str, str], tests: str = CHOSEN) -> set[str]:
-    """The operators of which a test fails, with some kernels wrong."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", "no:cacheprovider", "-v", "-W", "ignore",
-         "--rootdir", str(folder), "-k", tests, str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "WRONG": " ".join(f"{name}={what}" for name, what in wrong.items()), "OPWRIGHT_AUDIT": "1"},
-        cwd=folder,
-    )  # fmt: skip
-    assert ran.returncode in (0, 1), ran.stdout + ran.stderr
-    outcomes = re.findall(r"(?m)^test_judged\.py::\w+\[(\w+?)-\d+(?:-\w+)?\] (\w+)", ran.stdout)
-    assert {name for name, _ in outcomes} == {"small", "row_sum", "norm_backward", "int8_matmul", "quantize", "rotate_",
-                                              "shift_", "loss", "take_rows", "positive"}  # fmt: skip
-    failed = {name for name, outcome in outcomes if outcome == "FAILED"}
-    assert wrong or not failed, ran.stdout[-6000:]
-    return failed
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CopiedProcess]:
+    """A process with PyTorch, its compiler and pytest, of which copies run the tests."""
+    process = CopiedProcess(tmp_path_factory.mktemp("process"), "import torch._dynamo, pytest")
+    yield process
+    process.end()
 
 
-def test_kernels_are_told_apart(folder: Path) -> None:
+Failures = Callable[..., set[str]]
+
+
+@pytest.fixture
+def failures(folder: Path, process: CopiedProcess, monkeypatch: pytest.MonkeyPatch) -> Failures:
+    """Gives the operators of which a test fails, with some kernels wrong."""
+    flags = ["-c", os.devnull, "-p", "no:cacheprovider", "-v", "-W", "ignore", "--rootdir", str(folder), str(folder)]
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("OPWRIGHT_AUDIT", "1")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(wrong: dict[str, str], tests: str = CHOSEN) -> set[str]:
+        monkeypatch.setenv("WRONG", " ".join(f"{name}={what}" for name, what in wrong.items()))
+        # Who expects failures reads no texts about them, which take long to make.
+        more = ["--assert=plain", "--tb=no"] if wrong else []
+        ran = process.run("import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))", [*flags, "-k", tests, *more])
+        assert ran.returncode in (0, 1), ran.stdout + ran.stderr
+        outcomes = re.findall(r"(?m)^test_judged\.py::\w+\[(\w+?)-\d+(?:-\w+)?\] (\w+)", ran.stdout)
+        assert {name for name, _ in outcomes} == {"small", "row_sum", "norm_backward", "int8_matmul", "quantize",
+                                                  "rotate_", "shift_", "loss", "take_rows", "positive"}  # fmt: skip
+        failed = {name for name, outcome in outcomes if outcome == "FAILED"}
+        assert wrong or not failed, ran.stdout[-6000:]
+        return failed
+
+    return run
+
+
+def test_kernels_are_told_apart(failures: Failures) -> None:
     """Right kernels pass what compares them with their references, and wrong ones do not."""
-    assert failures(folder, {}, QUICK) == set()
-    assert failures(folder, WRONG[0], QUICK) == WRONG[0].keys()
+    assert failures({}, QUICK) == set()
+    assert failures(WRONG[0], QUICK) == WRONG[0].keys()
 
 
 @pytest.mark.thorough
-def test_right_kernels_pass(folder: Path) -> None:
+def test_right_kernels_pass(failures: Failures) -> None:
     """Kernels that add in another order or precision, or check values by themselves, pass."""
-    assert failures(folder, {}) == set()
+    assert failures({}) == set()
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("wrong", WRONG, ids=["first", "second", "third"])
-def test_wrong_kernels_fail(folder: Path, wrong: dict[str, str]) -> None:
+def test_wrong_kernels_fail(failures: Failures, wrong: dict[str, str]) -> None:
     """Each wrong kernel fails, and no other one does."""
-    assert failures(folder, wrong) == wrong.keys()
+    assert failures(wrong) == wrong.keys()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from tests.copies import CopiedProcess
 
 LIBRARY = """\
 namespace: {name}
@@ -120,15 +121,15 @@ print(config.cache_key_tag, patched, *seen, sep="|")
 """
 
 
-def test_tags_are_joined(generate: Generate) -> None:
+def test_tags_are_joined(generate: Generate, torch_copies: CopiedProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of imports plays no part, the tag of the user stays whenever it is set, and threads have digests."""
     folders = [str(generate(name=name, folder=name)) for name in ("first", "second")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
 
     def tags(before: str, names: str, after: str) -> list[str]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-        call = [sys.executable, "-c", TAGS, before, names, after]
-        printed = subprocess.run(call, env=environment, capture_output=True, text=True, check=True).stdout
-        return [tag.strip() for tag in printed.split("|")]
+        ran = torch_copies.run(TAGS, [before, names, after])
+        assert not ran.returncode, ran.stderr
+        return [tag.strip() for tag in ran.stdout.split("|")]
 
     plain, patched, threaded = tags("", "first second", "")
     assert re.fullmatch(r"\(operators first \w{16}, second \w{16}\)", plain)
