@@ -41,11 +41,12 @@ class Requirement(NamedTuple):
 def argument_names(expression: OutputExpression) -> frozenset[str]:
     """Names of the arguments in an expression."""
     names = set()
-    waiting = [expression]
+    waiting: list[OutputExpression | None] = [expression]
     for each in waiting:
-        if each.operation is OutputOperation.argument:
-            names.add(each.text)
-        waiting += [operand for operand in each.operands if operand is not None]
+        if each is not None:
+            if each.operation is OutputOperation.argument:
+                names.add(each.text)
+            waiting += each.operands
     return frozenset(names)
 
 

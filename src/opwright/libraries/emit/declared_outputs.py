@@ -170,6 +170,8 @@ _LISTS: Final = (ValueKind.integers, ValueKind.sizes)
 def is_fallible(expression: OutputExpression) -> bool:
     """Whether the value of an expression, or of a part of it, cannot be computed of some arguments."""
     operands = [operand for operand in expression.operands if operand is not None]
+    if not operands:
+        return expression.operation in _FALLIBLE
     if expression.operation is OutputOperation.negate and operands[0].operation is OutputOperation.literal:
         return False
     is_own = expression.operation in _FALLIBLE or compares_numbers(expression)
@@ -178,8 +180,9 @@ def is_fallible(expression: OutputExpression) -> bool:
 
 def compares_numbers(expression: OutputExpression) -> bool:
     """Whether an expression compares numbers of which one may be no integer."""
-    kinds = [operand.kind for operand in expression.operands if operand is not None]
-    return expression.operation in COMPARISONS and ValueKind.number in kinds
+    if expression.operation not in COMPARISONS:
+        return False
+    return any(operand is not None and operand.kind is ValueKind.number for operand in expression.operands)
 
 
 def integer_sides(expression: OutputExpression) -> tuple[OutputExpression, OutputExpression] | None:
@@ -244,9 +247,10 @@ class ExpressionPrinter:
 
     def text(self, expression: OutputExpression) -> str:
         """The C++ text of an expression."""
-        places = [place for place, operand in enumerate(expression.operands) if operand and is_fallible(operand)]
-        if len(places) > 1 and expression.operation not in _ORDERED:
-            return self._in_order(expression, places)
+        if len(expression.operands) > 1 and expression.operation not in _ORDERED:
+            places = [place for place, operand in enumerate(expression.operands) if operand and is_fallible(operand)]
+            if len(places) > 1:
+                return self._in_order(expression, places)
         template = _TEMPLATES.get(expression.operation)
         if template is None:
             return _PRINTERS[expression.operation](self, expression)

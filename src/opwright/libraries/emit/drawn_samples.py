@@ -93,66 +93,75 @@ def drawn_samples(
         dtypes.are_integers(name) and name not in valued for name, _ in requirements.dims
     ):
         return ()
-    samples = [_sample(function, requirements, *choice, most) for choice in choices]
+    sampler = _Sampler(function, requirements, dtypes)
+    samples = [sampler.sample(*choice, most) for choice in choices]
     return tuple(dict.fromkeys([sample for sample in samples if sample is not None]))
 
 
-def _sample(
-    function: NativeFunction, requirements: Requirements, pack: tuple[int, ...], sizes: tuple[int, ...], most: int
-) -> str | None:
-    """Arguments with some sizes; None if the operator does not take them, or nothing says what it takes."""
-    names: dict[str, int | tuple[int, ...]] = {}
-    for _, dims in requirements.dims:
-        for item in dims.items:
-            if item.kind is DimKind.pack:
-                names.setdefault(item.text, pack)
-            elif item.kind is DimKind.named:
-                names.setdefault(item.text, sizes[len(names) % len(sizes)])
-    dims_of = dict(requirements.dims)
-    chosen = _chosen_values(function, requirements)
-    values: dict[str, SizeValue] = {}
-    texts: dict[str, str] = {}
-    for argument in function.arguments.all:
-        if argument.name in dims_of or argument.default is not None:
-            values[argument.name] = argument.default_value
-        elif argument.name in chosen:
-            values[argument.name] = chosen[argument.name]
-            texts[argument.name] = repr(chosen[argument.name])
-        else:
+class _Sampler:
+    """What an operator takes whatever the sizes are, and samples of it for some sizes."""
+
+    __slots__ = ("_arguments", "_chosen", "_conditions", "_dims", "_dtypes", "_lists", "_ordered", "_requirements")
+
+    def __init__(self, function: NativeFunction, requirements: Requirements, dtypes: AllowedDtypes) -> None:
+        self._requirements: Final = requirements
+        self._dtypes: Final = dtypes
+        self._arguments: Final = function.arguments
+        self._lists: Final = {argument.name for argument in function.arguments.all if "[" in argument.type.text}
+        self._dims: Final = dict(requirements.dims)
+        self._ordered: Final = sorted(
+            self._dims, key=lambda name: any(item.kind is DimKind.size for item in self._dims[name].items)
+        )
+        self._chosen: Final = _chosen_values(function, requirements)
+        self._conditions: Final = requirements.values_by_tensor()
+
+    def sample(self, pack: tuple[int, ...], sizes: tuple[int, ...], most: int) -> str | None:
+        """Arguments with some sizes; None if the operator does not take them, or nothing says what it takes."""
+        names: dict[str, int | tuple[int, ...]] = {}
+        for dims in self._dims.values():
+            for item in dims.items:
+                if item.kind is DimKind.pack:
+                    names.setdefault(item.text, pack)
+                elif item.kind is DimKind.named:
+                    names.setdefault(item.text, sizes[len(names) % len(sizes)])
+        values: dict[str, SizeValue] = {}
+        texts: dict[str, str] = {}
+        for argument in self._arguments.all:
+            if argument.name in self._dims or argument.default is not None:
+                values[argument.name] = argument.default_value
+            elif argument.name in self._chosen:
+                values[argument.name] = self._chosen[argument.name]
+                texts[argument.name] = repr(self._chosen[argument.name])
+            else:
+                return None
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name in self._ordered:
+            try:
+                own = chosen_sizes(name, self._dims[name], names, values)
+            except Unknown:
+                return None
+            if prod(own) > most:
+                return None
+            values[name] = (own, own) if name in self._lists else own
+            shapes[name] = own
+        for name, own in shapes.items():
+            try:
+                limits = limits_of(self._conditions.get(name, ()), ChainMap({item_name(name): own}, values))
+                tensor = _tensor(own, self._dtypes.of(name), names, limits)
+            except Unknown:
+                return None
+            texts[name] = f"[{tensor}, {tensor}]" if name in self._lists else tensor
+        if any(_is_broken(requirement, values) for requirement in self._requirements.checks):
             return None
-    ordered = sorted(dims_of, key=lambda name: any(item.kind is DimKind.size for item in dims_of[name].items))
-    lists = {argument.name for argument in function.arguments.all if "[" in argument.type.text}
-    dtypes = AllowedDtypes(requirements)
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name in ordered:
-        try:
-            own = chosen_sizes(name, dims_of[name], names, values)
-        except Unknown:
-            return None
-        if prod(own) > most:
-            return None
-        values[name] = (own, own) if name in lists else own
-        shapes[name] = own
-    conditions = requirements.values_by_tensor()
-    for name, own in shapes.items():
-        try:
-            limits = limits_of(conditions.get(name, ()), ChainMap({item_name(name): own}, values))
-            tensor = _tensor(own, dtypes.of(name), names, limits)
-        except Unknown:
-            return None
-        texts[name] = f"[{tensor}, {tensor}]" if name in lists else tensor
-    if any(_is_broken(requirement, values) for requirement in requirements.checks):
-        return None
-    positional = [argument.name for argument in function.arguments.positional]
-    by_place = {*takewhile(texts.__contains__, positional)}
-    return ", ".join(
-        [
-            text if name in by_place else f"{name}={text}"
-            for argument in function.arguments.all
-            for name in [argument.name]
-            if (text := texts.get(name)) is not None
-        ]
-    )
+        by_place = {*takewhile(texts.__contains__, [argument.name for argument in self._arguments.positional])}
+        return ", ".join(
+            [
+                text if name in by_place else f"{name}={text}"
+                for argument in self._arguments.all
+                for name in [argument.name]
+                if (text := texts.get(name)) is not None
+            ]
+        )
 
 
 def _chosen_values(function: NativeFunction, requirements: Requirements) -> dict[str, SizeValue]:

@@ -31,6 +31,7 @@ from opwright.source.records import NamedTuple
 class OperatorTest(NamedTuple):
     """What is tested of an operator: its samples, the overloads that do the same, and its derivatives.
 
+    `drawn` are the samples that nobody wrote.
     `gradients` are the arguments with a derivative, all of which have a formula for forward mode if `forward` is true.
     `again` is true if the derivatives have derivatives.
     """
@@ -41,6 +42,7 @@ class OperatorTest(NamedTuple):
     gradients: tuple[str, ...]
     forward: bool
     again: bool = False
+    drawn: tuple[str, ...] = ()
 
 
 class LibraryTests(NamedTuple):
@@ -86,10 +88,14 @@ def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
     for name, overloads in operators.items():
         for call in calls_of(overloads):
             # Samples have no outputs, which are made like the results of the overload without them.
-            if call.plain is not None and _sample_texts(call.plain):
+            if call.plain is None:
+                continue
+            drawn = drawn_samples(call.plain)
+            if _written_samples(call.plain) or drawn:
                 inplace = _inplace(call.plain, operators.get(f"{name}_", ()))
                 differentiated = call.plain.library_fields.returned_from or call.plain.schema
-                tests.append(_test(call.plain, inplace, call.out, derivatives.get(differentiated)))
+                test = _test(call.plain, inplace, call.out, derivatives.get(differentiated))
+                tests.append(test._replace(drawn=drawn))
     return tests
 
 
@@ -153,18 +159,18 @@ def _batched(function: NativeFunction) -> tuple[str, ...]:
 _GENERATED: Final = 4
 
 
-def _sample_texts(function: NativeFunction) -> list[str]:
-    """Expressions of the calls that tests make: those of the author, of a generator, and drawn ones."""
+def _written_samples(function: NativeFunction) -> list[str]:
+    """Expressions of the calls of the author, and of their generator."""
     fields = function.library_fields
     texts = [f"call({sample.strip()})" for sample in fields.samples]
     if fields.sample_generator:
         texts += [f"generated({dumps(fields.sample_generator)}, {seed})" for seed in range(_GENERATED)]
-    return texts + [f"call({sample})" for sample in drawn_samples(function)]
+    return texts
 
 
-def _value_fields(function: NativeFunction) -> list[str]:
+def _value_fields(test: OperatorTest) -> list[str]:
     """Drawn calls for kinds of values and for sizes, and the tensors whose numbers may be any, and any finite ones."""
-    requirements, drawn = function.requirements, drawn_samples(function)
+    requirements, drawn = test.function.requirements, test.drawn
     if requirements is None or not drawn:
         return []
     dtypes = AllowedDtypes(requirements)
@@ -175,7 +181,7 @@ def _value_fields(function: NativeFunction) -> list[str]:
     free = [name for name in numbers if words.get(name, set()) <= {"finite"}]
     finite = [name for name in free if name in words]
     valued = [drawn[0], *drawn[2:3]] if free else []
-    texts = {"valued": valued, "wide": wide_samples(function)}
+    texts = {"valued": valued, "wide": wide_samples(test.function)}
     fields = [
         f"{field}=[{''.join([f'{chr(10)}        lambda: call({sample}),' for sample in samples])}\n    ]"
         for field, samples in texts.items()
@@ -187,7 +193,8 @@ def _value_fields(function: NativeFunction) -> list[str]:
 def _row(test: OperatorTest) -> str:
     """Row of an operator in the table of tests."""
     function = test.function
-    samples = "".join([f"\n        lambda: {sample}," for sample in _sample_texts(function)])
+    calls = [*_written_samples(function), *[f"call({sample})" for sample in test.drawn]]
+    samples = "".join([f"\n        lambda: {call}," for call in calls])
     fields = [f"samples=[{samples}\n    ]"]
     if test.inplace is not None:
         fields.append(f'inplace="{test.inplace.name}"')
@@ -201,7 +208,7 @@ def _row(test: OperatorTest) -> str:
         fields.append(f"reference={dumps(reference.path)}")
         fields.append(f"dtypes={dumps(floating_dtypes(function))}")
         fields.append(f"tolerances={dumps(dict(reference.tolerances))}")
-        fields += _value_fields(function)
+        fields += _value_fields(test)
     dtypes = floating_dtypes(function)
     if dtypes and "float32" not in dtypes:
         fields.append(f'dtype="{dtypes[0]}"')

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from opwright.cpp.namespaces import enclose
@@ -211,14 +212,16 @@ def checks_call(
     return f"::{api}::opwright_checks::{function.name.unambiguous}<{sizes}>({', '.join(passed)});"
 
 
-def checked_arguments(function: NativeFunction, *, are_written: bool) -> list[str]:
+# Each kernel of an operator asks again.
+@lru_cache(maxsize=256)
+def checked_arguments(function: NativeFunction, *, are_written: bool) -> tuple[str, ...]:
     """Arguments that conditions and messages read, or checks of what is written, in the order of the schema."""
     requirements = function.requirements
     assert requirements is not None
     read = requirements.arguments()
     for name, output in written_outputs(function) if are_written else ():
         read = read.union([name], *map(argument_names, (output.size, output.dtype, output.device)))
-    return [argument.name for argument in function.arguments.all if argument.name in read]
+    return tuple([argument.name for argument in function.arguments.all if argument.name in read])
 
 
 def message_parts(operator: str, requirement: Requirement) -> list[str | OutputExpression]:
