@@ -4,6 +4,7 @@
   opwright diff auto ~/pytorch                     the installed PyTorch and a source tree
   opwright diff old.yaml new.yaml                  two files of operators, or dumps
   opwright diff git:v1.4 acme.yaml                 a library since a commit: a major, minor or patch version
+  opwright diff module:acme_ops acme.yaml          a library that is installed, and its next version
   opwright diff 2.12.1 2.13.0 --backend acme.yaml  what a backend has to do for the new one
   opwright diff 2.12.1 2.13.0 'conv*' --all        some operators, with every difference
   opwright diff --output build-old build-new       generated files, by operator
@@ -68,8 +69,9 @@ def _version(text: str) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     side = (
-        "a release such as 2.13.0, `auto`, a wheel, a folder of inputs or of library files, a file of operators, a "
-        "dump, or `git:REF` for what a commit has at the path of the other one"
+        "a release such as 2.13.0, `auto`, a wheel, a source distribution, a folder of inputs or of library files, a "
+        "file of operators, a dump, `git:REF` for what a commit has at the path of the other one, or `module:NAME` for "
+        "an installed package, which is imported if it has no library files"
     )
     parser.add_argument("old", metavar="OLD", type=not_empty, help=f"what to compare: {side}")
     parser.add_argument("new", metavar="NEW", type=not_empty, help="what to compare with, the same")
@@ -170,7 +172,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         and (named is None or change.name in named)
         and (not wanted or any(audience in change.breaks for audience in wanted))
     ]
-    verdict = reports.verdict_on(changes, arguments.current or "") if comparison.has_verdict else None
+    verdict = reports.verdict_on(changes, comparison, arguments.current or "") if comparison.has_verdict else None
     print_or_write(_render(arguments, comparison, changes, tasks, verdict), arguments.out)
     levels = arguments.fail_on or ["any"]
     audiences = [audience for audience in Audience if "any" in levels or audience.name in levels]
@@ -183,12 +185,12 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _load(spec: str, other: str, consent: Consent, arguments: argparse.Namespace, sink: Diagnostics) -> LoadedSide:
-    """One side. That of a commit is called what the user called it."""
-    with placed(spec, other) as path:
-        loaded = load_side(path, consent, sink, arguments.release, tuple(arguments.allow_path))
-    if path == spec:
+    """One side. That of a commit, an archive or a module is called what the user called it."""
+    with placed(spec, other) as place:
+        loaded = load_side(place.path, consent, sink, arguments.release, tuple(arguments.allow_path))
+    if place.path == spec:
         return loaded
-    return loaded._replace(side=loaded.side._replace(label=spec))
+    return loaded._replace(side=loaded.side._replace(label=spec, runs=place.runs))
 
 
 def _compare_outputs(arguments: argparse.Namespace) -> int:

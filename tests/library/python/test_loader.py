@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -109,6 +110,29 @@ def failing(message: Callable[[], str]) -> Callable[[object], None]:
         raise OSError(message())
 
     return load_library
+
+
+def test_another_library_has_the_operator(
+    torch: ModuleType, generate_library: GenerateLibrary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An operator that is there says where it comes from: PyTorch would end the process. Other overloads do no harm."""
+    folder = generate_library("namespace: loaded\n" + ENTRY + "- func: two.out(*, Tensor(a!) out) -> Tensor(a!)\n")
+    paths: list[Path] = []
+    monkeypatch.setattr(torch.ops, "load_library", paths.append)
+    with torch.library._scoped_library("loaded", "FRAGMENT") as library:
+        library.define("two() -> Tensor")
+        load(folder)
+        assert len(paths) == 1
+        library.define("two.out(*, Tensor(a!) out) -> Tensor(a!)")
+        with pytest.raises(ImportError) as raised:
+            load(folder)
+        assert len(paths) == 1
+        sentence = str(raised.value)
+        assert sentence.startswith("two libraries define `loaded::two.out`: it is registered at ")
+        assert f"`loaded` defines it in {folder / 'python' / 'loaded' / '_C.so'}: import one" in sentence
+        monkeypatch.setattr(torch.ops, "loaded_libraries", {os.path.realpath(paths[0])})
+        load(folder)
+        assert len(paths) == 2
 
 
 @pytest.mark.thorough

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -153,7 +157,7 @@ def _level(old: Path, new: Path) -> tuple[Level, str]:
     comparison = compare(*[load_side(str(path), None, sink).side for path in (old, new)])
     assert comparison.has_verdict
     texts = [reason.text for change in comparison.changes for reason in change.reasons]
-    return verdict_on(comparison.changes, "").level, "; ".join(texts)
+    return verdict_on(comparison.changes, comparison, "").level, "; ".join(texts)
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -297,6 +301,75 @@ def test_links_of_a_commit_are_not_followed(tmp_path: Path, capsys: pytest.Captu
     library = str(tmp_path / "repository" / "ops" / "acme.yaml")
     assert main(["diff", "git:v1:ops/link.yaml", library]) == 1
     assert "is not in `v1`" in capsys.readouterr().err
+
+
+def _sdist(path: Path, files: Mapping[str, bytes]) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+def _wheel(path: Path, files: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(("name", "write"), [("acme-1.4.2.tar.gz", _sdist), ("acme-1.4.2-py3-none-any.whl", _wheel)])
+def test_a_library_is_compared_with_an_archive(
+    name: str,
+    write: Callable[[Path, Mapping[str, bytes]], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A wheel or a source distribution is a side, if it has library files; nothing of it gets out of its folder."""
+    old = f"{HEAD}operators:\n- func: {NORM}\n  {CPU}\n  requires: eps > 0\n"
+    new = tmp_path / "acme.yaml"
+    new.write_text(old.replace("eps > 0", "eps > 1"))
+    archive = tmp_path / name
+    write(archive, {"acme/ops/acme.yaml": old.encode(), "../out.yaml": old.encode(), "acme/setup.py": b"raise"})
+    assert main(["diff", str(archive), str(new), "--current", "1.4.2"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith(f"{archive} -> ")
+    assert "major: it needs: `eps > 1`" in out
+    assert out.endswith("Verdict: major (1 major); the version after 1.4.2 is 2.0.0.\n")
+    write(archive, {"acme/__init__.py": b""})
+    assert main(["diff", str(archive), str(new)]) == 1
+    assert f"`{archive}` has no library files" in capsys.readouterr().err
+    archive.write_bytes(b"damaged")
+    assert main(["diff", str(archive), str(new)]) == 1
+    assert str(archive) in capsys.readouterr().err
+
+
+def test_a_library_is_compared_with_what_is_installed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package with library files is read, and not imported; of another one the process says what it registers."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    old = f"{HEAD}operators:\n- func: {NORM}\n  {CPU}\n  requires: eps > 0\n"
+    new = tmp_path / "acme.yaml"
+    new.write_text(old.replace("float eps", "float epsilon").replace("eps > 0", "epsilon > 0"))
+    (tmp_path / "with_files").mkdir()
+    (tmp_path / "with_files" / "__init__.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "with_files" / "acme.yaml").write_text(old)
+    assert main(["diff", "module:with_files", str(new)]) == 1
+    assert "argument `eps` is replaced by `epsilon`" in capsys.readouterr().out
+    define = f'import torch\nlibrary = torch.library.Library("acme", "DEF")\nlibrary.define("{NORM}")\n'
+    (tmp_path / "that_runs.py").write_text(define)
+    assert main(["diff", "module:that_runs", str(tmp_path / "with_files" / "acme.yaml")]) == 0
+    out = capsys.readouterr().out
+    assert "module:that_runs was read from its process: nothing but schemas and tags was compared." in out
+    assert out.endswith("Verdict: at least patch (no changes).\n")
+    assert main(["diff", "module:that_runs", str(new), "--format", "json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["running"] == ["module:that_runs"]
+    assert data["verdict"]["level"] == "major"
+    for spec, message in (("module:no_such_one", "importing `no_such_one` failed"), ("module:a-b", "is no name of a")):
+        assert main(["diff", spec, str(new)]) == 1
+        assert message in capsys.readouterr().err
 
 
 def test_reports_say_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,7 +91,8 @@ class Side(NamedTuple):
     """One side of a comparison: what it is, its operators, and the C shims by the names of operators.
 
     `derivatives` are the formulas of operators, by them; None for sides of which no formulas are known. `libraries` are
-    the operator libraries that the side is made of, if it is.
+    the operator libraries that the side is made of, if it is. Of one that `runs` no more is known than the schemas and
+    the tags of its operators.
     """
 
     label: str
@@ -99,6 +100,7 @@ class Side(NamedTuple):
     shims: Mapping[str, OperatorShims]
     derivatives: Mapping[NativeFunction, DifferentiableFunction] | None = None
     libraries: tuple[OperatorLibrary, ...] = ()
+    runs: bool = False
 
     def by_name(self) -> dict[str, NativeFunction]:
         """Operators by their names, those of `aten` without the namespace."""
@@ -125,7 +127,8 @@ def _shown_name(function: NativeFunction) -> str:
 def compare(old: Side, new: Side) -> Comparison:
     """What differs between two catalogs: removed, changed and added operators, each kind in alphabetical order."""
     before, after = old.by_name(), new.by_name()
-    has_gradients = old.derivatives is not None and new.derivatives is not None
+    running = tuple([side.label for side in (old, new) if side.runs])
+    has_gradients = old.derivatives is not None and new.derivatives is not None and not running
     gradients = [side.python_gradients() for side in (old, new)]
     changes: list[OperatorChange] = []
     added = [name for name in after if name not in before]
@@ -138,10 +141,10 @@ def compare(old: Side, new: Side) -> Comparison:
             similar = tuple(_similar(function, [after[other] for other in added]))
             changes.append(OperatorChange(name, ChangeKind.removed, function, None, reasons, similar))
             continue
-        differences = [*_reasons(function, after[name], shims, _shims_of(after[name], new))]
+        differences = [*_reasons(function, after[name], shims, _shims_of(after[name], new), in_full=not running)]
         if has_gradients:
             differences += gradient_differences(old.formulas(function), new.formulas(after[name]))
-        if old.libraries and new.libraries:
+        if old.libraries and new.libraries and not running:
             differences += operator_reasons(function, after[name])
             differences += python_gradient_reasons(*[formulas.get(name) for formulas in gradients])
         reasons = merge_reasons(differences)
@@ -151,7 +154,7 @@ def compare(old: Side, new: Side) -> Comparison:
     order = list(ChangeKind)
     changes.sort(key=lambda change: (order.index(change.kind), change.name.lstrip("_").lower(), change.name))
     has_verdict = bool(old.libraries and new.libraries)
-    if has_verdict:
+    if has_verdict and not running:
         changes = [*_library_changes(old, new), *changes]
     lacking = {Audience.gradients: not has_gradients, Audience.shim: not (old.shims or has_verdict)}
     return Comparison(
@@ -160,6 +163,7 @@ def compare(old: Side, new: Side) -> Comparison:
         tuple(changes),
         tuple([audience for audience, lacks in lacking.items() if lacks]),
         has_verdict,
+        running,
     )
 
 
@@ -185,9 +189,14 @@ def _removed_reasons(function: NativeFunction, shims: OperatorShims | None, text
 
 
 def _reasons(
-    old: NativeFunction, new: NativeFunction, old_shims: OperatorShims | None, new_shims: OperatorShims | None
+    old: NativeFunction,
+    new: NativeFunction,
+    old_shims: OperatorShims | None,
+    new_shims: OperatorShims | None,
+    *,
+    in_full: bool,
 ) -> Iterator[Reason]:
-    """What differs between two forms of an operator."""
+    """What differs between two forms of an operator: schemas and tags, and fields of entries and kernels `in_full`."""
     finders: tuple[tuple[Audience, Callable[[], Iterable[str]]], ...] = (
         (Audience.python, lambda: python_faults(new, old)),
         (Audience.cpp, lambda: cpp_faults(new, old)),
@@ -203,7 +212,9 @@ def _reasons(
         for audience, find in finders[:2]:
             yield from (Reason(text, frozenset((audience,))) for text in find())
     yield from (Reason(text, frozenset((Audience.shim,))) for text in shim_faults(new_shims, old_shims))
-    yield from (Reason(text) for text in _other_differences(old, new))
+    yield from (Reason(text) for text in _tag_differences(old, new))
+    if in_full:
+        yield from (Reason(text) for text in _other_differences(old, new))
 
 
 def _additions(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
@@ -221,16 +232,19 @@ def _additions(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
             yield f"argument `{argument.name}` is `{argument.type}` instead of `{earlier.type}`"
 
 
+def _tag_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
+    for tag in sorted(new.tags - old.tags):
+        yield f"it has the tag `{tag}`"
+    for tag in sorted(old.tags - new.tags):
+        yield f"it no longer has the tag `{tag}`"
+
+
 def _other_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
     """What differs besides the schema, and breaks nobody."""
     if new.function and not old.function:
         yield "it is a function too"
     if new.method and not old.method:
         yield "it is a method too"
-    for tag in sorted(new.tags - old.tags):
-        yield f"it has the tag `{tag}`"
-    for tag in sorted(old.tags - new.tags):
-        yield f"it no longer has the tag `{tag}`"
     if new.in_structured_group != old.in_structured_group:
         yield "its kernels are structured" if new.in_structured_group else "its kernels are no longer structured"
     for row in _OTHER_ROWS:

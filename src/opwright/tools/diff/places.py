@@ -1,15 +1,20 @@
-"""Where the sides of a comparison are: files and folders as they are, and as a commit of the repository has them."""
+"""Where the sides of a comparison are: files and folders, those of commits and archives, and libraries that run."""
 
 from __future__ import annotations
 
 import io
 import os
+import stat
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from functools import partial
+from importlib.machinery import PathFinder
+from typing import IO, Final, NamedTuple
 
 from opwright.dialects.table import dialect_of
 from opwright.libraries.rows import LIBRARY
@@ -21,6 +26,12 @@ from opwright.source.text import SourceFile
 #: What the name of a side in a commit begins with: `git:REF`, or `git:REF:PATH`.
 GIT: Final = "git:"
 
+#: What the name of an installed package or of a library that runs begins with: `module:NAME`.
+MODULE: Final = "module:"
+
+#: What reading a damaged archive raises.
+_DAMAGED: Final = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, tarfile.TarError, zlib.error)
+
 #: The files of a commit that loading may read: those of operators, and headers with signatures.
 _READ: Final = (".yaml", ".yml", ".json", ".toml", ".h", ".hpp", ".cuh")
 
@@ -28,30 +39,109 @@ _READ: Final = (".yaml", ".yml", ".json", ".toml", ".h", ".hpp", ".cuh")
 _LEFT_OUT: Final = frozenset(("build", "dist", "third_party", "node_modules", "__pycache__"))
 
 
-@contextmanager
-def placed(spec: str, other: str) -> Iterator[str]:
-    """The path of a side; that of a commit is in a folder that exists until the end.
+#: The archives of packages: wheels, and source distributions.
+_WHEELS: Final = (".whl", ".zip")
+_SOURCES: Final = (".tar.gz", ".tgz")
 
-    `git:REF` has the path of the `other` side, from the top of its repository. Raises Fault (E2103) if there is no such
-    commit, or no such path in it.
+#: What tells PyTorch's wheel from that of a library.
+_OF_PYTORCH: Final = "torchgen/packaged/ATen/native/native_functions.yaml"
+
+#: How many bytes are taken from a commit or an archive.
+_MOST_BYTES: Final = 256_000_000
+
+
+class Place(NamedTuple):
+    """The path of a side. Of a library that `runs` no more is known than what PyTorch's dispatcher has."""
+
+    path: str
+    runs: bool = False
+
+
+@contextmanager
+def placed(spec: str, other: str) -> Iterator[Place]:
+    """The place of a side; that of a commit, an archive or a module is in a folder that exists until the end.
+
+    `git:REF` has the path of the `other` side, from the top of its repository. `module:NAME` has the library files of
+    an installed package, or what the module registers if the package has none. Raises Fault (E2103) if there is no such
+    commit or path, or no operators; and as an import does, if the module cannot be imported.
     """
-    if not spec.startswith(GIT):
-        yield spec
-        return
+    with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out:
+        if spec.startswith(GIT):
+            yield _of_commit(spec, other, out)
+        elif spec.startswith(MODULE):
+            yield _of_module(spec[len(MODULE) :], out)
+        elif spec.endswith((*_WHEELS, *_SOURCES)) and os.path.isfile(spec) and not _is_pytorch(spec):
+            yield _of_archive(spec, out)
+        else:
+            yield Place(spec)
+
+
+def _of_commit(spec: str, other: str, out: str) -> Place:
+    """The path in a commit, whose files go into a folder."""
     ref, _, path = spec[len(GIT) :].partition(":")
-    near = os.path.realpath("." if other.startswith(GIT) or not os.path.exists(other) else other)
+    near = os.path.realpath("." if other.startswith((GIT, MODULE)) or not os.path.exists(other) else other)
     folder = near if os.path.isdir(near) else os.path.dirname(near)
     top = _git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")
     if not path:
         path = os.path.relpath(near, os.path.realpath(top))
     commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", what=ref)
     archive = _git(top, "archive", "--format=tar", commit.decode().strip())
-    with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out:
-        _extract(archive, out)
-        there = os.path.normpath(os.path.join(out, path))
-        if not os.path.exists(there) or os.path.relpath(there, out).startswith(os.pardir):
-            raise Fault.at(NO_SIDE, f"`{path}` is not in `{ref}`", help=f"name its path there, as in `git:{ref}:PATH`")
-        yield there
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        _extract(_tar_members(files), out)
+    there = os.path.normpath(os.path.join(out, path))
+    if not os.path.exists(there) or os.path.relpath(there, out).startswith(os.pardir):
+        raise Fault.at(NO_SIDE, f"`{path}` is not in `{ref}`", help=f"name its path there, as in `git:{ref}:PATH`")
+    return Place(there)
+
+
+def _is_pytorch(path: str) -> bool:
+    """Whether an archive is a wheel of PyTorch, or none that can be read, about which others say more."""
+    if not path.endswith(".whl"):
+        return False
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            return _OF_PYTORCH in wheel.NameToInfo
+    except _DAMAGED:
+        return True
+
+
+def _of_archive(path: str, out: str) -> Place:
+    """The library files of a wheel or a source distribution, which go into a folder."""
+    try:
+        if path.endswith(_WHEELS):
+            with zipfile.ZipFile(path) as wheel:
+                _extract(_zip_members(wheel), out)
+        else:
+            with tarfile.open(path) as files:
+                _extract(_tar_members(files), out)
+    except _DAMAGED as error:
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise Fault.at(NO_SIDE, f"`{path}` cannot be unpacked: {reason}") from None
+    if not library_files(out):
+        help = f"name its source distribution; or install it, and write `{MODULE}NAME` with the name of its module"
+        raise Fault.at(NO_SIDE, f"`{path}` has no library files", help=help)
+    return Place(out)
+
+
+def _of_module(name: str, out: str) -> Place:
+    """The folder of an installed package that has library files; else a file of what its module registers.
+
+    The second imports the module in a process of its own.
+    """
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise Fault.at(NO_SIDE, f"`{name}` is no name of a module", help=f"write it like `{MODULE}acme_ops`")
+    spec = PathFinder.find_spec(name.partition(".")[0])
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        if library_files(folder):
+            return Place(folder)
+    from opwright.migrate.importing.library_file import library_text
+    from opwright.migrate.importing.run import ImportRequest, read_operators
+
+    path = os.path.join(out, "library.yaml")
+    read = read_operators(ImportRequest((), (name,), {}, path))
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(library_text(read.imported, read.head))
+    return Place(path, runs=True)
 
 
 def _git(folder: str, *words: str, what: str = "") -> bytes:
@@ -67,19 +157,43 @@ def _git(folder: str, *words: str, what: str = "") -> bytes:
     return done.stdout
 
 
-def _extract(archive: bytes, out: str) -> None:
-    """Write the regular files of an archive that loading may read, and no links."""
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        for member in files:
-            path = os.path.normpath(os.path.join(out, member.name))
-            is_inside = not os.path.relpath(path, out).startswith(os.pardir)
-            if not member.isreg() or not is_inside or member.size > FILE_BYTES or not path.endswith(_READ):
-                continue
-            content = files.extractfile(member)
-            assert content is not None, "a regular file has content"
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as stream:
-                stream.write(content.read())
+class _Member(NamedTuple):
+    """A regular file of an archive."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes] | None]
+
+
+def _tar_members(files: tarfile.TarFile) -> Iterator[_Member]:
+    for member in files:
+        if member.isreg():
+            yield _Member(member.name, member.size, partial(files.extractfile, member))
+
+
+def _zip_members(files: zipfile.ZipFile) -> Iterator[_Member]:
+    for member in files.infolist():
+        # The upper half of the attributes are those of Unix: a link is written as a file with its target.
+        if not member.is_dir() and not stat.S_ISLNK(member.external_attr >> 16):
+            yield _Member(member.filename, member.file_size, partial(files.open, member))
+
+
+def _extract(members: Iterator[_Member], out: str) -> None:
+    """Write the regular files that loading may read. Raises Fault (E2103) if there is too much of them."""
+    left = _MOST_BYTES
+    for member in members:
+        path = os.path.normpath(os.path.join(out, member.name))
+        is_inside = not os.path.relpath(path, out).startswith(os.pardir)
+        if not is_inside or member.size > FILE_BYTES or not path.endswith(_READ):
+            continue
+        left -= member.size
+        if left < 0:
+            raise Fault.at(NO_SIDE, f"there are more than {_MOST_BYTES:,} bytes of files with operators and headers")
+        content = member.open()
+        assert content is not None, "a regular file has content"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with content, open(path, "wb") as stream:
+            stream.write(content.read())
 
 
 def library_files(folder: str) -> list[SourceFile]:

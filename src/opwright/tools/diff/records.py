@@ -104,7 +104,8 @@ class Comparison(NamedTuple):
     """Differences between two catalogs, by the names of their operators; `old` and `new` say what they are.
 
     For the audiences `not_compared` a side lacks what a comparison needs. Only a comparison of libraries
-    `has_verdict`: of other operators too little is known.
+    `has_verdict`: of other operators too little is known. Of sides that are `running` libraries only schemas and tags
+    were compared.
     """
 
     old: str
@@ -112,6 +113,7 @@ class Comparison(NamedTuple):
     changes: tuple[OperatorChange, ...]
     not_compared: tuple[Audience, ...] = ()
     has_verdict: bool = False
+    running: tuple[str, ...] = ()
 
     def breaking(self, audiences: Iterable[Audience]) -> list[OperatorChange]:
         """Changes that break one of these audiences."""

@@ -23,17 +23,21 @@ FORMAT: Final = 1
 
 
 class VersionVerdict(NamedTuple):
-    """What the changes of a library do to its version, and the versions before and after; empty if they are unknown."""
+    """What the changes of a library do to its version, and the versions before and after; empty if they are unknown.
+
+    If not all was compared, the version may be one of a greater level.
+    """
 
     level: Level
     current: str = ""
     next: str = ""
+    is_least: bool = False
 
 
-def verdict_on(changes: Iterable[OperatorChange], current: str) -> VersionVerdict:
+def verdict_on(changes: Iterable[OperatorChange], comparison: Comparison, current: str) -> VersionVerdict:
     """Verdict on changes of a library that has a version. Raises ValueError for what is no version."""
     level = greatest([change.level for change in changes])
-    return VersionVerdict(level, current, next_version(current, level) if current else "")
+    return VersionVerdict(level, current, next_version(current, level) if current else "", bool(comparison.running))
 
 
 def _verdict_text(verdict: VersionVerdict, changes: Sequence[OperatorChange]) -> str:
@@ -41,7 +45,8 @@ def _verdict_text(verdict: VersionVerdict, changes: Sequence[OperatorChange]) ->
     counts = [(sum(change.level is level for change in changes), level.name) for level in Level]
     levels = ", ".join([f"{count} {name}" for count, name in counts if count]) or "no changes"
     versions = f"; the version after {verdict.current} is {verdict.next}" if verdict.next else ""
-    return f"Verdict: {verdict.level.name} ({levels}){versions}."
+    least = "at least " if verdict.is_least else ""
+    return f"Verdict: {least}{verdict.level.name} ({levels}){versions}."
 
 
 def comparison_data(
@@ -61,6 +66,7 @@ def comparison_data(
             "breaks": {audience.name: sum(audience in change.breaks for change in listed) for audience in Audience},
         },
         "changes": [_change_data(change, with_levels=verdict is not None) for change in listed],
+        "running": [*comparison.running],
     }
     if verdict is not None:
         data["verdict"] = {"level": verdict.level.name, "current": verdict.current, "next": verdict.next}
@@ -192,7 +198,10 @@ def _audience_lines(changes: Sequence[OperatorChange], not_compared: Sequence[Au
 def _not_compared_lines(comparison: Comparison) -> list[str]:
     """What was not compared, on a line, if there is such."""
     audiences = comparison.not_compared
-    return [f"Not compared, as a side lacks what it takes: {_names(audiences)}."] if audiences else []
+    lines = [f"Not compared, as a side lacks what it takes: {_names(audiences)}."] if audiences else []
+    for label in comparison.running:
+        lines.append(f"{label} was read from its process: nothing but schemas and tags was compared.")
+    return lines
 
 
 def _names(audiences: Iterable[Audience]) -> str:
@@ -371,6 +380,9 @@ _COMPARISON: Final = (
     Field("new", "", TEXT, "What it was compared with.", is_required=True),
     Field("summary", "", mapping_schema(_SUMMARY), "How many changes there are.", is_required=True),
     Field("changes", "", list_of_schema({"$ref": "#/$defs/change"}), "The operators that differ.", is_required=True),
+    Field(
+        "running", "", list_of_schema(TEXT), "The sides that are processes: schemas and tags were compared, no more."
+    ),
     Field("verdict", "", mapping_schema(_VERDICT), "What the changes of a library do to its version."),
     Field("backend", "", list_of_schema({"$ref": "#/$defs/task"}), "What the backend has to do, with `--backend`."),
 )

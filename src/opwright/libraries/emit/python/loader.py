@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from json import dumps
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import BUILD_NAMESPACE
+from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
 
 
 class _Binary(NamedTuple):
-    """What a package loads: `release` is the one that it is built for, or the first one if it is for later ones too."""
+    """What a package loads: `release` is the one that it is built for, or the first one if it is for later ones too.
+
+    `overloads` are those that it defines, by their operators.
+    """
 
     package: str
     namespace: str
     release: tuple[int, int]
     is_for_later_ones: bool
+    overloads: Mapping[str, Sequence[str]]
 
 
 @per_job
@@ -27,11 +33,21 @@ def _binaries(job: Job) -> Sequence[_Binary]:
             library.library.namespace,
             library.oldest_release if library.is_stable else job.rules.version[:2],
             library.is_stable,
+            _overloads(library),
         )
         for library in job.libraries
         # A build that gives the namespace writes a module that loads the operators.
         if library.library.namespace != BUILD_NAMESPACE
     ]
+
+
+def _overloads(library: OperatorLibrary) -> dict[str, list[str]]:
+    """The overloads that every build defines, by their operators."""
+    overloads: dict[str, list[str]] = {}
+    for function in library.catalog.functions:
+        if not function.library_fields.condition:
+            overloads.setdefault(function.name.name, []).append(function.name.overload)
+    return overloads
 
 
 def _module(binary: _Binary, context: FragmentContext) -> Slots:
@@ -43,7 +59,9 @@ def _module(binary: _Binary, context: FragmentContext) -> Slots:
     else:
         needs = f"`{package}` was built for PyTorch {number}"
         remedy = f"install `torch=={number}.*`, or build `{package}` again"
+    listed = "".join([f"\n    {dumps(name)}: {dumps(names)}," for name, names in binary.overloads.items()])
     return {
+        "overloads": f"{listed}\n" if listed else "",
         "namespace": binary.namespace,
         "package": package,
         "is_other": f"release {'<' if binary.is_for_later_ones else '!='} {tuple(binary.release)}",
