@@ -50,7 +50,7 @@ _OF_PYTORCH: Final = "torchgen/packaged/ATen/native/native_functions.yaml"
 _MOST_BYTES: Final = 256_000_000
 
 
-class Place(NamedTuple):
+class SidePlace(NamedTuple):
     """The path of a side. Of a library that `runs` no more is known than what PyTorch's dispatcher has."""
 
     path: str
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
 
 @contextmanager
-def placed(spec: str, other: str) -> Iterator[Place]:
+def placed(spec: str, other: str) -> Iterator[SidePlace]:
     """The place of a side; that of a commit, an archive or a module is in a folder that exists until the end.
 
     `git:REF` has the path of the `other` side, from the top of its repository. `module:NAME` has the library files of
@@ -73,10 +73,10 @@ def placed(spec: str, other: str) -> Iterator[Place]:
         elif spec.endswith((*_WHEELS, *_SOURCES)) and os.path.isfile(spec) and not _is_pytorch(spec):
             yield _of_archive(spec, out)
         else:
-            yield Place(spec)
+            yield SidePlace(spec)
 
 
-def _of_commit(spec: str, other: str, out: str) -> Place:
+def _of_commit(spec: str, other: str, out: str) -> SidePlace:
     """The path in a commit, whose files go into a folder."""
     ref, _, path = spec[len(GIT) :].partition(":")
     near = os.path.realpath("." if other.startswith((GIT, MODULE)) or not os.path.exists(other) else other)
@@ -91,7 +91,7 @@ def _of_commit(spec: str, other: str, out: str) -> Place:
     there = os.path.normpath(os.path.join(out, path))
     if not os.path.exists(there) or os.path.relpath(there, out).startswith(os.pardir):
         raise Fault.at(NO_SIDE, f"`{path}` is not in `{ref}`", help=f"name its path there, as in `git:{ref}:PATH`")
-    return Place(there)
+    return SidePlace(there)
 
 
 def _is_pytorch(path: str) -> bool:
@@ -105,7 +105,7 @@ def _is_pytorch(path: str) -> bool:
         return True
 
 
-def _of_archive(path: str, out: str) -> Place:
+def _of_archive(path: str, out: str) -> SidePlace:
     """The library files of a wheel or a source distribution, which go into a folder."""
     try:
         if path.endswith(_WHEELS):
@@ -120,20 +120,20 @@ def _of_archive(path: str, out: str) -> Place:
     if not library_files(out):
         help = f"name its source distribution; or install it, and write `{MODULE}NAME` with the name of its module"
         raise Fault.at(NO_SIDE, f"`{path}` has no library files", help=help)
-    return Place(out)
+    return SidePlace(out)
 
 
-def _of_module(name: str, out: str) -> Place:
+def _of_module(name: str, out: str) -> SidePlace:
     """The folder of an installed package that has library files; else a file of what its module registers.
 
     The second imports the module in a process of its own.
     """
     if not all(part.isidentifier() for part in name.split(".")):
-        raise Fault.at(NO_SIDE, f"`{name}` is no name of a module", help=f"write it like `{MODULE}acme_ops`")
+        raise Fault.at(NO_SIDE, f"`{name}` is no name of a module")
     spec = PathFinder.find_spec(name.partition(".")[0])
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         if library_files(folder):
-            return Place(folder)
+            return SidePlace(folder)
     from opwright.migrate.importing.library_file import library_text
     from opwright.migrate.importing.run import ImportRequest, read_operators
 
@@ -141,7 +141,7 @@ def _of_module(name: str, out: str) -> Place:
     read = read_operators(ImportRequest((), (name,), {}, path))
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(library_text(read.imported, read.head))
-    return Place(path, runs=True)
+    return SidePlace(path, runs=True)
 
 
 def _git(folder: str, *words: str, what: str = "") -> bytes:

@@ -66,8 +66,9 @@ def comparison_data(
             "breaks": {audience.name: sum(audience in change.breaks for change in listed) for audience in Audience},
         },
         "changes": [_change_data(change, with_levels=verdict is not None) for change in listed],
-        "running": [*comparison.running],
     }
+    if comparison.running:
+        data["running"] = [*comparison.running]
     if verdict is not None:
         data["verdict"] = {"level": verdict.level.name, "current": verdict.current, "next": verdict.next}
     if tasks is not None:
