@@ -53,8 +53,7 @@ def run_alone(test: Callable[[], object]) -> None:
 
 def _end(test: Callable[[], object], results: int) -> NoReturn:
     """Run the test in the copy, which ends then."""
-    # The collector would look through all that the original holds, again and again.
-    gc.collect()
+    # The collector would look through all that the original holds, and so copy its memory.
     gc.freeze()
     outcome, text = _PASSED, ""
     try:
