@@ -168,6 +168,7 @@ def selection_files() -> Files:
     return {f"selection/{title}.yaml": text.encode("utf-8") for title, text in SELECTIONS.items()}
 
 
+@cache
 def source_tree() -> Path:
     """The folder of PyTorch's inputs laid out as a source tree, with the reference's programs at their places."""
     package = reference_package()

@@ -15,9 +15,10 @@ from opwright.model.operator_records import BackwardStatus, MetaSupport, Operato
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from opwright.tools.check import checking
 from opwright.tools.check.checking import load_coverage
 from opwright.tools.coverage import formats
-from tests.tools.coverage.reports import installed, report_of
+from tests.tools.coverage.reports import installed, installed_job, report_of
 
 FILE = """\
 backend: PrivateUse1
@@ -30,6 +31,12 @@ supported:
 """
 
 Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _loaded_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run finds the operators of the installed release loaded, which is most of its work."""
+    monkeypatch.setattr(checking, "load_job", lambda *_: installed_job())
 
 
 def run(tmp_path: Path, *arguments: str) -> int:
