@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import shutil
 import sys
+import tempfile
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Final
 from opwright.release.store import FORWARDS
 from opwright.release.version import Version
 from opwright.torchgen.forwarding import module_file
+from tests.core import small_outputs
 from tests.core.closure import SOURCE, Closure
 from tests.core.one_release import files_for, known_version
 from tests.core.pytorch_style import in_style
@@ -51,8 +53,11 @@ run_module(f"opwright.torchgen.{{sys.argv[0]}}", run_name="__main__", alter_sys=
 '''
 
 
-def contents(closure: Closure, release: Version | None = None) -> dict[str, bytes]:
-    """The files of the core by their paths, sorted: for one release, or for all."""
+def contents(closure: Closure, release: Version | None = None, *, has_tests: bool = False) -> dict[str, bytes]:
+    """The files of the core by their paths, sorted: for one release, or for all.
+
+    Its tests compare what it writes for few operators; they are of cores with the programs that write all files.
+    """
     files = {path.relative_to(SOURCE).as_posix(): path.read_bytes() for path in closure.files()}
     if release is not None:
         files = files_for(files, release)
@@ -62,11 +67,23 @@ def contents(closure: Closure, release: Version | None = None) -> dict[str, byte
         path = name.replace(".", "/")
         files[f"{path}/__init__.py" if is_package else f"{path}.py"] = module_file(name, _MARK).encode()
     files["prove.py"] = Path(__file__).with_name("prove.py").read_bytes()
+    if has_tests:
+        files["test_outputs.py"] = Path(__file__).with_name("small_outputs.py").read_bytes()
+        files.update({f"small/{path.name}": path.read_bytes() for path in small_outputs.SMALL.iterdir()})
     if release is not None:
         files = in_style(files)
+    if has_tests:
+        files.update({f"small/expected/{path}": text.encode() for path, text in outputs_of(files).items()})
     lines = [f"{hashlib.sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files)]
     # `sha256sum --check MANIFEST.txt` reads it.
     return {path: files[path] for path in sorted(files)} | {_MANIFEST: "".join(lines).encode()}
+
+
+def outputs_of(files: dict[str, bytes]) -> dict[str, str]:
+    """What a core of these files writes for the few operators of its tests, by path."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_folder(files, Path(folder) / "core")
+        return small_outputs.outputs(Path(folder) / "core")
 
 
 def write_folder(files: dict[str, bytes], folder: Path) -> None:
@@ -112,7 +129,8 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     arguments = parser.parse_args()
     closure = Closure(arguments.programs)
-    files = contents(closure, arguments.release)
+    has_tests = {"gen", "generate_code"}.issubset(closure.programs)
+    files = contents(closure, arguments.release, has_tests=has_tests)
     out: Path = arguments.out
     write_folder(files, out / "opwright-core")
     write_zip(files, out / "opwright-core.zip")

@@ -6,6 +6,7 @@ Programs look for this file before they know whether there is anything to do.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -67,10 +68,8 @@ def load_toml(text: str) -> dict[str, object]:
     >>> load_toml("[tool.opwright]\\nplugins = []")
     {'tool': {'opwright': {'plugins': []}}}
     """
-    try:
-        import tomllib  # novermin: tomli stands in below 3.11
-    except ModuleNotFoundError:
-        # Python 3.10 lacks it.
-        import tomli as tomllib
-    tables: dict[str, object] = tomllib.loads(text)
+    from importlib import import_module
+
+    # Python 3.10 has none of its own.
+    tables: dict[str, object] = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
     return tables
