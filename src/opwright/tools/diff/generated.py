@@ -67,9 +67,7 @@ def generated_sides(
         old_files = MadeFiles(first, before, {path: contents[path] for path in (changed | gone) & contents.keys()})
         new_files = MadeFiles(second, after, {path: written[path] for path in changed})
         origins = origins_of_differences(old_files, new_files)
-        made = zip((old, new), (old_files, new_files), origins, strict=True)
-        before_side, after_side = [_side(label, files, lines, root) for label, files, lines in made]
-        return before_side, after_side
+        return _side(old, old_files, origins[0], root), _side(new, new_files, origins[1], root)
 
 
 def _text(inputs: Inputs, name: str) -> str | None:
