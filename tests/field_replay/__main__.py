@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -28,6 +29,8 @@ from opwright.schema.parser import read_written_schema
 from opwright.source.diagnostic import Diagnostics
 from tests.conformance.report import table
 
+#: What `--check` says of operators that are registered as before.
+_ALIKE: Final = re.compile(r"register ([\d,]+) operators? alike")
 COLUMNS: Final = ("library", "schemas", "taken", "imported", "equal", "by hand", "lines before", "lines after")
 HUB_COLUMNS: Final = ("kernel", "operators", "equal", "lines of the binding", "needless", "lines of the library file")
 #: What lets the metadata of distributions be made without compilers and devices.
@@ -150,19 +153,17 @@ def replay(library: Library, top: Path, out: Path) -> Replayed:
     lines = said.getvalue().splitlines()
     compared = lines[-1] if lines else ""
     is_sound = "error[" not in told.getvalue() + said.getvalue()
-    is_compared = "operators are registered alike" in compared
+    alike = _ALIKE.search(compared)
     schemas = [statement.schema for statement in read.statements if statement.schema]
     return Replayed(
         len(set(schemas)),
         sum(map(_is_taken, set(schemas))),
         len(read.imported.operators) if is_sound else 0,
-        int(compared.split(" ", 1)[0]) if is_compared else 0,
+        int(alike[1].replace(",", "")) if alike else 0,
         sum(operator.by_hand for operator in read.imported.operators),
         sum(place.last - place.first + 1 for place in read.imported.taken if place.first),
         len(file.read_text().splitlines()) if file.exists() else 0,
-        ""
-        if is_compared and " alike, 0 differences are lost or added" in compared
-        else said.getvalue() + told.getvalue(),
+        "" if alike and " alike, 0 differences are lost or added" in compared else said.getvalue() + told.getvalue(),
         len({(own.path, line) for own in read.deletable if own.first for line in range(own.first, own.last + 1)}),
     )
 
@@ -178,7 +179,7 @@ def classed(name: str, top: Path, out: Path) -> list[str]:
         kind: {row.operator for row in checked.comparison.differences if row.kind == kind} for kind in ("lost", "added")
     }
     read, unread = len(checked.read.imported.operators), len({*checked.read.imported.refused, *checked.unread})
-    numbers = read + unread, read, checked.comparison.equal, len(kinds["lost"]), len(kinds["added"]), unread
+    numbers = read + unread, read, len(checked.comparison.alike), len(kinds["lost"]), len(kinds["added"]), unread
     return [name, *map(str, numbers)]
 
 

@@ -26,7 +26,7 @@ import argparse
 import os
 
 from opwright.cli.arguments import not_empty
-from opwright.source.terminal import say, tell
+from opwright.source.terminal import counted, say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -228,13 +228,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         twice = arguments.edit and bool(checked.edited.stays)
         if twice:
             tell("statements stay that register what the file registers too: delete them by hand")
-        count = len(comparison.unexplained)
-        classes = f"{count} differences are lost or added, {len(comparison.differences) - count} are intended"
-        tell(
-            f"{comparison.equal} operators are registered alike, {classes}; compared are {comparison.compared}"
-            + ("" if loaded else f"; {_NOT_RUN}")
-        )
-        return console.FAULTS if count or twice else console.SUCCESS
+        tell(f"{_NOT_RUN}: {comparison.summary}")
+        has_faults = bool(comparison.unexplained) or twice or (arguments.check and not comparison.alike)
+        return console.FAULTS if has_faults else console.SUCCESS
     return console.SUCCESS
 
 
@@ -251,7 +247,8 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
         for difference in differences:
             tell(difference)
         compared = "operators, keys and called functions"
-        tell(f"{equal} kernels are registered alike, {len(differences)} differences in {compared}")
+        told = f"{counted(equal, 'kernel')} alike, {counted(len(differences), 'difference')} in {compared}"
+        tell(f"{_NOT_RUN}: the sources and the file register {told}")
         return console.FAULTS if differences else console.SUCCESS
     _report(arguments.out, write_backend(imported, arguments.out, force=arguments.force))
     return console.SUCCESS
@@ -260,10 +257,10 @@ def _import_backend(arguments: argparse.Namespace, macros: Mapping[str, str], si
 def _report_recorded(recorded: RecordedCalls, path: str) -> None:
     """Print how many calls a command made, and how it ended."""
     counts = recorded.counts
-    calls = f"{sum(counts.calls.values()):,} calls of {len(counts.calls)} operators"
+    calls = f"{counted(sum(counts.calls.values()), 'call')} of {counted(len(counts.calls), 'operator')}"
     tell(f"recorded: {calls} in {path}; the command ended with {recorded.status}")
     for why, count in counts.not_stored.items():
-        tell(f"not recorded: {count:,} calls: {why}")
+        tell(f"not recorded: {counted(count, 'call')}: {why}")
 
 
 def _report_port(compared: ProcessComparison) -> int:
@@ -302,5 +299,4 @@ def _report(out: str, written: Written, more: str = "") -> None:
         tell(written.told.summary)
     for path in written.more_files:
         tell(f"written: {path}")
-    noun = "operator" if written.operators == 1 else "operators"
-    tell(f"{out}: {written.operators} {noun}; compare with `opwright import ... --check`{more}")
+    tell(f"{out}: {counted(written.operators, 'operator')}; compare with `opwright import ... --check`{more}")

@@ -53,7 +53,7 @@ def test_generated_registrations_are_equal(library: Path, capsys: pytest.Capture
     assert imported(*words) == 0
     words += ["--by-hand", "hand.cpp", "--check"]
     assert imported(*words) == 0
-    assert "9 operators are registered alike, 0 differences are lost or added" in capsys.readouterr().out
+    assert "register 9 operators alike, 0 differences are lost or added" in capsys.readouterr().out
     changed = [
         ("float by", "int by", "lost: `acme::scale`: its schema: "),
         ("pt2_compliant_tag", "core", "lost: `acme::scale`: its tags: `pt2_compliant_tag` in the sources, and `core`"),
@@ -93,7 +93,7 @@ operators:
   - func: offsets(int[][] sizes) -> ()
 """)
     assert imported("stable.cpp", "--check") == 0
-    assert "3 operators are registered alike, 0 differences" in capsys.readouterr().out
+    assert "register 3 operators alike, 0 differences" in capsys.readouterr().out
 
 
 def test_python_library(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,7 +227,7 @@ def test_the_build_gives_the_namespace(library: Path, capsys: pytest.CaptureFixt
     text = Path("acme.yaml").read_text()
     assert "namespace: {from: TORCH_EXTENSION_NAME}\ncpp_namespace: acme\n" in text
     assert imported("binding.cpp", "--check") == 0
-    assert "1 operators are registered alike, 0 differences" in capsys.readouterr().out
+    assert "register 1 operator alike, 0 differences" in capsys.readouterr().out
     assert imported("binding.cpp", "--force", "--define", "TORCH_EXTENSION_NAME=_C") == 0
     assert "namespace: _C\n" in Path("acme.yaml").read_text()
 
@@ -348,7 +348,7 @@ def test_declared_kernels_of_stable_libraries_are_equal(library: Path, capsys: p
     )
     assert imported("narrow.cpp") == 0
     assert imported("narrow.cpp", "--check") == 0
-    assert "1 operators are registered alike, 0 differences" in capsys.readouterr().out
+    assert "register 1 operator alike, 0 differences" in capsys.readouterr().out
     text = Path("acme.yaml").read_text()
     assert "# narrow.cpp:6: the kernel takes `scale` as `float`, which generated code converts" in text
     Path("acme.yaml").write_text(text.replace("dispatch: CPU", "dispatch: {CPU: g}"))

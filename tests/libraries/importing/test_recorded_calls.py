@@ -86,14 +86,14 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     }
     assert counts.not_stored == {"a sparse tensor": 1, f"more than {MOST_ALIKE} calls with the same sizes": 20}
     assert "recorded: 15 calls of 5 operators in o.calls; the command ended with 0" in printed
-    assert "not recorded: 1 calls: a sparse tensor" in printed
-    assert "tried with the original: 5 operators, 14 calls; 1 more calls raised errors" in printed
-    assert "tried: `acme_calls::fill`: in 1 of 1 calls, the kernel writes `out`, which the schema does not" in printed
+    assert "not recorded: 1 call: a sparse tensor" in printed
+    assert "tried with the original: 5 operators, 14 calls; 1 more call raised errors" in printed
+    assert "tried: `acme_calls::fill`: in 1 of 1 call, the kernel writes `out`, which the schema does not" in printed
     assert (
         "tried: `acme_calls::scale`: in 10 of 10 calls, its fake is wrong: sizes [3, 4] in a call, and [2]" in printed
     )
     text = Path("o.yaml").read_text()
-    assert "# 1 of 1 calls show that a result has memory of `x`, as `Tensor(a)` says" in text
+    assert "# 1 of 1 call shows that a result has memory of `x`, as `Tensor(a)` says" in text
     assert "# 10 of 10 calls show that gradients flow through the kernel" in text
 
 
@@ -121,7 +121,7 @@ def test_functions_of_modules_are_compared_with_operators(capsys: pytest.Capture
     Path("samples.py").write_text(samples)
     words = ["import", "acme_mod", "--out", "o.yaml", "--samples", "samples.py", "--check", "--port"]
     for name, told in (
-        ("good", "1 calls: 0 differences are lost, added or changed"),
+        ("good", "1 call: 0 differences are lost, added or changed"),
         ("bad", "changed: `acme_mod.fill`: in 1 call"),
         ("none", "lost: `acme_mod.fill`: in 1 call, such as (float32[3], float32[3]): the port has no such operator"),
     ):

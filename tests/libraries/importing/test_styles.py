@@ -44,7 +44,7 @@ def test_places_of_each_style_are_named(sources: Path) -> None:
     namespaces = {operator.namespace for operator in read.imported.operators}
     text = (sources / "styles.cpp").read_text() + (sources / "styles.py").read_text()
     names = set(re.findall(r"\b[sp]\d\d\b", text))
-    assert len(names) >= 60
+    assert len(names) >= 85
     lines = {place.first for place, _ in read.imported.left if place.path.endswith("styles.cpp")}
     more = {place.first for place, _ in read.imported.left if place.path.endswith("styles.py")}
     for name in sorted(names - namespaces):
@@ -62,7 +62,7 @@ def test_no_style_is_silent_or_falsely_alike(sources: Path) -> None:
     build(sources / "styles.cpp", library)
     modules = ("styles", str(library))
     loaded = loaded_library(modules)
-    assert len({namespace for namespace, _ in loaded.operators}) >= 60
+    assert len({namespace for namespace, _ in loaded.operators}) >= 84
     request = ImportRequest((str(sources),), modules, {}, "o.yaml")
     written = write_import(request, force=False)
     assert written.told is not None

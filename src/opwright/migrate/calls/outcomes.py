@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,8 @@ CallOutcome: TypeAlias = "dict[str, Any]"
 COMPILED_CALLS: Final = 3
 #: How many elements of a tensor are kept.
 _MOST_ELEMENTS: Final = 1 << 16
+#: What pybind11 calls a parameter without a name.
+_UNNAMED: Final = re.compile(r"arg\d+")
 #: What changes between processes in messages of errors.
 _CHANGING: Final = re.compile(r"(?: at )?\S*\.(?:cpp|cu|cuh|h|hpp|py|cc):\d+|0x[0-9a-f]+|\bCould not run .*", re.DOTALL)
 _TRACE: Final = re.compile(r"\s*(?:Exception raised from|C\+\+ CapturedTraceback).*", re.DOTALL)
@@ -37,22 +40,53 @@ _NOT_REGISTERED: Final = "autograd kernel was not registered"
 
 
 def find_operator(torch: _Torch, name: str, modules: Sequence[str]) -> _Operator | None:
-    """The overload `acme::f.out`, or the function `acme._C.f` of one of the modules; None if there is none.
+    """The overload `acme::f.out`, or the function `acme._C.f` of a package of the modules; None if there is none.
 
     The port of such a function is an operator with the name of the module. Another module of the name, such as the
     original that is installed, is no port.
     """
     namespace, colons, rest = name.partition("::")
-    try:
-        if colons:
-            operation, _, overload = rest.partition(".")
-            return getattr(getattr(getattr(torch.ops, namespace), operation), overload or "default")
-        module, _, function = name.rpartition(".")
-        if module in modules:
-            return getattr(import_module(module), function)
-        return getattr(getattr(torch.ops, module.rpartition(".")[2]), function)
-    except AttributeError:
-        return None
+    if colons:
+        operation, _, overload = rest.partition(".")
+        return _attribute(torch.ops, f"{namespace}.{operation}.{overload or 'default'}")
+    packages = {module.partition(".")[0] for module in modules}
+    parts = name.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        module, inside = ".".join(parts[:count]), parts[count:]
+        owner = sys.modules.get(module) if parts[0] in packages else None
+        operator = f"{parts[count - 1]}.{'_'.join(inside)}"
+        function = _attribute(owner, ".".join(inside)) or _attribute(torch.ops, operator)
+        if function is not None:
+            return function
+    return None
+
+
+def documented_names(function: _Operator) -> list[str]:
+    """The names of parameters that pybind11 writes into the documentation of a function, up to the first without one.
+
+    >>> fill = lambda: None
+    >>> fill.__doc__ = "fill(out: Tensor, by: list[int] = [1, 2], arg2: int) -> None"
+    >>> documented_names(fill)
+    ['out', 'by']
+    """
+    signature = str(getattr(function, "__doc__", None) or "").partition("\n")[0]
+    inside, _, _ = signature.partition("(")[2].rpartition(")")
+    names = []
+    for part in inside.split(": ")[:-1]:
+        name = part.rpartition(" ")[2]
+        if not name.isidentifier() or _UNNAMED.fullmatch(name):
+            break
+        names.append(name)
+    return names
+
+
+def _attribute(owner: Any, path: str) -> Any:  # noqa: ANN401
+    """What a path of names leads to from an object; None if there is nothing."""
+    for name in path.split("."):
+        owner = getattr(owner, name, None)
+        if owner is None:
+            break
+    return owner
 
 
 class Repeater:
@@ -144,7 +178,8 @@ class Repeater:
         given, named = call.values()
         schema = getattr(operator, "_schema", None)
         arguments = {argument.name: argument for argument in schema.arguments} if schema is not None else {}
-        names = [*arguments, *[f"argument {number}" for number in range(len(arguments), len(given))]]
+        known_names = [*arguments] if schema is not None else documented_names(operator)
+        names = [*known_names, *[f"argument {number}" for number in range(len(known_names), len(given))]]
         rows = []
         for name, value in (*zip(names, given, strict=False), *named.items()):
             alias = arguments[name].alias_info if name in arguments else None

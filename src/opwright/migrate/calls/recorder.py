@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import IO, Any, Final, TypeAlias
 
 #: PyTorch has no types here, and values are those of any call.
@@ -274,12 +275,9 @@ class Recorder:
 
     def wrap(self, module: _Function) -> None:
         """Record the calls of the functions of a module that is no Python, such as one of pybind11."""
-        if not str(getattr(module, "__file__", "")).endswith(_LIBRARY_SUFFIXES):
-            return
-        for name, function in list(vars(module).items()):
-            if callable(function) and not name.startswith("__") and not isinstance(function, type):
-                with contextlib.suppress(AttributeError, TypeError):
-                    setattr(module, name, self._of_module(f"{module.__name__}.{name}", function))
+        for name, owner, function in [*functions_in(module)] if is_extension(module) else ():
+            with contextlib.suppress(AttributeError, TypeError):
+                setattr(owner, name.rpartition(".")[2], self._of_module(f"{module.__name__}.{name}", function))
 
     def _of_module(self, name: str, function: _Function) -> Callable[..., Any]:
         def recorded(*given: _Value, **named: _Value) -> object:
@@ -291,6 +289,21 @@ class Recorder:
         recorded.__name__ = name.rpartition(".")[2]
         recorded.__doc__ = getattr(function, "__doc__", None)
         return recorded
+
+
+def is_extension(module: object) -> bool:
+    """Whether a module is no Python."""
+    return str(getattr(module, "__file__", None) or "").endswith(_LIBRARY_SUFFIXES)
+
+
+def functions_in(module: Any, inside: str = "") -> Iterator[tuple[str, Any, _Function]]:  # noqa: ANN401
+    """The functions of a module and of those that it makes: the name, such as `sub.f`, the owner, and the function."""
+    for name, value in sorted(vars(module).items()):
+        if isinstance(value, ModuleType):
+            if value.__name__ == f"{module.__name__}.{name}":
+                yield from functions_in(value, f"{inside}{name}.")
+        elif callable(value) and not name.startswith("__") and not isinstance(value, type):
+            yield f"{inside}{name}", module, value
 
 
 def operator_name(torch: _Torch, function: _Function, given: Sequence[_Value], named: Mapping[str, _Value]) -> str:

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias, cast
 from opwright.cpp.namespaces import qualified_name
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.migrate.importing.explained import shown_names
 from opwright.migrate.importing.operators import either_conditions
 from opwright.migrate.importing.process import answer_of
 from opwright.migrate.importing.registration import RegistrationStatement
@@ -29,6 +30,7 @@ from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
+from opwright.source.terminal import are, counted
 from opwright.syntax.cpp import joined_conditions
 
 #: A namespace, and the name of an operator with its overload.
@@ -227,22 +229,32 @@ class RegistrationComparison(NamedTuple):
     """How many operators are equal but for what is intended, the differences, and what was compared, in words.
 
     `proved` are the operators without a difference that is lost or added, as the dispatcher says, and `alike` those
-    that count as equal.
+    that count as equal. `undecided` are those of which a run alone decides what is registered.
     """
 
     alike: frozenset[OperatorKey]
     differences: tuple[RegistrationDifference, ...]
     compared: str
     proved: frozenset[OperatorKey]
-
-    @property
-    def equal(self) -> int:
-        """How many operators are equal."""
-        return len(self.alike)
+    undecided: frozenset[OperatorKey] = frozenset()
 
     def without(self, undecided: Collection[OperatorKey]) -> RegistrationComparison:
         """The comparison in which operators do not count as equal of which a run alone decides what is registered."""
-        return self._replace(alike=self.alike.difference(undecided))
+        return self._replace(alike=self.alike.difference(undecided), undecided=frozenset(undecided))
+
+    @property
+    def summary(self) -> str:
+        """How many operators are alike, how many differences there are, and what was compared and what not."""
+        count = len(self.unexplained)
+        parts = [
+            f"the sources and the file register {counted(len(self.alike), 'operator')} alike",
+            are(count, "lost or added", "difference"),
+            are(len(self.differences) - count, "intended"),
+        ]
+        if self.undecided:
+            names = shown_names(["::".join(operator) for operator in sorted(self.undecided)])
+            parts.append(f"{are(len(self.undecided), 'not compared', 'operator')} ({names})")
+        return f"{', '.join(parts)}; compared are {self.compared}"
 
     def by_difference(self) -> dict[RegistrationDifference, list[str]]:
         """The operators by the differences that they share."""

@@ -25,8 +25,8 @@ _SHOWN: Final = 12
 class ExplainedLibrary(NamedTuple):
     """Statements with what the process has beside them, and the lines that say what the sources do not explain.
 
-    `registered` is how many operators the process has, `defined` how many of them the sources define, `read` how many
-    they explain with all kernels, and `by_hand` the names of those that stay by hand.
+    `registered` is how many operators and functions of modules the process has, `defined` how many of the operators the
+    sources define, `read` how many they explain with all kernels, and `by_hand` the names of those that stay by hand.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -40,13 +40,23 @@ class ExplainedLibrary(NamedTuple):
     def summary(self) -> str:
         """The counts, such as `73 registered in the process, 59 read, 14 stay by hand (acme::f and 13 more)`."""
         names = f" ({shown_names(self.by_hand)})" if self.by_hand else ""
-        return f"{self.registered} registered in the process, {self.read} read, {len(self.by_hand)} stay by hand{names}"
+        stay = f"{len(self.by_hand):,} {'stays' if len(self.by_hand) == 1 else 'stay'} by hand{names}"
+        return f"{self.registered:,} registered in the process, {self.read:,} read, {stay}"
 
 
 def shown_names(names: Sequence[str]) -> str:
     """Names, the first of them if there are many."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join([f"`{name}`" for name in names[:_SHOWN]]) + more
+
+
+def operator_of_function(name: str) -> str:
+    """The name of the operator that a function of a module becomes.
+
+    >>> operator_of_function("sub.f")
+    'sub_f'
+    """
+    return name.replace(".", "_")
 
 
 def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]) -> ExplainedLibrary:
@@ -87,10 +97,15 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
     if defined:
         lines.append(f"not in the process: {shown_names(defined)}: this build of the sources does not register them")
     lines += _others(loaded.others)
+    bound = {row.name.partition(".")[0] for row in statements if row.is_bound}
+    unbound = [f"{module}.{name}" for module, name in loaded.functions if operator_of_function(name) not in bound]
+    lines += [f"not explained: `{name}`: no source that was read has this function; it stays there" for name in unbound]
+    by_hand += unbound
+    read += len(loaded.functions) - len(unbound)
     # What a condition of the build leaves out is known by its source alone.
     statements = [*complete, *[row for rows in absent for row in rows]]
     count = len(loaded.operators)
-    return ExplainedLibrary(statements, lines, count, count - refused, read, by_hand)
+    return ExplainedLibrary(statements, lines, count + len(loaded.functions), count - refused, read, by_hand)
 
 
 def whole_process(loaded: LoadedLibrary) -> ExplainedLibrary:
@@ -140,7 +155,6 @@ def _differences(rows: Sequence[RegistrationStatement], loaded_operator: LoadedO
         yield f"Python has {', '.join(loaded_operator.in_python)} for it, which stays where it is"
 
 
-def _others(others: Mapping[str, int]) -> Iterator[str]:
-    if others:
-        counts = ", ".join([f"{count} for {key}" for key, count in others.items()])
-        yield f"not compared: kernels that the process has for operators of other libraries: {counts}"
+def _others(others: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for key, names in others.items():
+        yield f"not explained: kernels for {key} of {shown_names(names)}, operators of others: they stay in the sources"

@@ -113,7 +113,9 @@ class _Operator:
             told = f"the sources have no schema for `{statements[0].namespace}::{statements[0].name}`"
             if any(row.schema for row in statements):
                 told = f"`{statements[0].name}`: {AT_RUN_TIME}"
-            self.left += [(row.place, told) for row in statements if not row.schema or row.at_run_time]
+            # What was not read has its own words.
+            here = [row for row in statements if not row.is_unread]
+            self.left += [(row.place, told) for row in here if not row.schema or row.at_run_time]
         if not definitions:
             return
         defining = set(definitions)

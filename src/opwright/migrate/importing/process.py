@@ -31,6 +31,7 @@ _FORM: Final = re.compile(rf"{_FORM_OF_ONE}|\[{_FORM_OF_ONE}(?:, {_FORM_OF_ONE})
 
 #: The namespace of an operator, its schema, tags, alias analysis, kernels, and what Python knows.
 _Row: TypeAlias = "tuple[str, str, list[str], str, list[list[str]], list[str]]"
+_Registrations: TypeAlias = "tuple[list[_Row], dict[str, list[str]], dict[str, str], list[tuple[str, str]]]"
 
 
 class LoadedOperator(NamedTuple):
@@ -48,14 +49,16 @@ class LoadedOperator(NamedTuple):
 
 
 class LoadedLibrary(NamedTuple):
-    """The operators that modules add to a process, and how many kernels they add to other operators, by key.
+    """The operators that modules add to a process, and the others that they give kernels to, by key.
 
-    `parsed` are schemas that others write, as PyTorch writes them.
+    `parsed` are schemas that others write, as PyTorch writes them. `functions` are those of modules that are no Python,
+    each with the name of its module.
     """
 
     operators: Mapping[tuple[str, str], LoadedOperator]
-    others: Mapping[str, int]
+    others: Mapping[str, Sequence[str]]
     parsed: Mapping[str, str]
+    functions: Sequence[tuple[str, str]] = ()
 
 
 def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> LoadedLibrary:
@@ -65,9 +68,10 @@ def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> Loade
     """
     answer = answer_of("registrations", schemas, modules)
     try:
-        rows, others, parsed = cast("tuple[list[_Row], dict[str, int], dict[str, str]]", answer)
+        rows, others, parsed, functions = cast("_Registrations", answer)
         operators = dict(map(_loaded, rows))
-        return LoadedLibrary(operators, {str(key): int(count) for key, count in others.items()}, parsed)
+        others = {str(key): [*map(str, names)] for key, names in others.items()}
+        return LoadedLibrary(operators, others, parsed, [(str(module), str(name)) for module, name in functions])
     except (TypeError, ValueError, AttributeError):
         raise _not_an_answer(_importing(modules)) from None
 

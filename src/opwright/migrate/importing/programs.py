@@ -14,13 +14,17 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from runpy import run_path
+from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from opwright.migrate.calls.compared_calls import compare_outcomes
 from opwright.migrate.calls.outcomes import read_outcomes, repeat_calls
-from opwright.migrate.calls.recorder import CallFile, operator_name
+from opwright.migrate.calls.recorder import CallFile, functions_in, is_extension, operator_name
 from opwright.migrate.calls.stored_calls import read_calls
 from opwright.migrate.calls.tried_calls import tried_facts
 from opwright.source.terminal import tell
@@ -48,44 +52,110 @@ def _import_modules(modules: Sequence[str]) -> None:
             import_module(name)
 
 
-#: A kernel in the text of an operator: one that another takes the place of is inactive.
-_KERNEL_LINE: Final = re.compile(r"(\w+)(?:\[alias\])?: (?:registered at (.*?) )?:: .* \[ (.*)\]")
-_ALIAS_LINE: Final = re.compile(r"alias analysis kind: (\w+)")
+#: A kernel in the text of an operator: one that another takes the place of is inactive. The author may choose what
+#: stands for the place.
+_KERNEL_LINE: Final = re.compile(r"(\w+)(?:\[alias\])?: (?:registered (?:at|by) )?(.*?) ?:: .* \[ (.*)\]")
+_ALIAS_LINE: Final = re.compile(r"^alias analysis kind: (\w+)$", re.MULTILINE)
 
 
 def print_registrations(schemas: Sequence[str], modules: Sequence[str]) -> None:
-    """Answer with the operators that modules add, how many kernels they add to others, by key, and schemas as parsed.
+    """Answer with the operators that modules add, the other operators with kernels of theirs, by key, and schemas.
 
     Of each operator these are namespace, schema, tags, alias analysis, the kernels with their keys, and what
-    `torch.library` knows of it. A kernel is its key, the place of its registration, and what it is.
+    `torch.library` knows of it. A kernel is its key, the place of its registration, and what it is. Schemas are those
+    of the argument, as PyTorch writes them. Last are the functions of modules that are no Python.
     """
     torch: _Torch = import_module("torch")
-    before = set(torch._C._dispatch_get_all_op_names())
-    kernels_before = _kernels_by_key(torch)
+    before = _dumps(torch)
+    fallbacks = _fallbacks(torch)
+    of_pytorch = _OfPyTorch(torch)
+    sys.meta_path.insert(0, of_pytorch)
     _import_modules(modules)
-    added = [name for name in torch._C._dispatch_get_all_op_names() if name not in before]
-    rows = [row for name in sorted(added) if (row := _registration_row(torch, name)) is not None]
-    new = set(added)
-    others = {
-        key: len(kernels - kernels_before[key] - new)
-        for key, kernels in _kernels_by_key(torch).items()
-        if kernels - kernels_before[key] - new
-    }
+    after = _dumps(torch)
+    added = sorted(after.keys() - before - of_pytorch.operators)
+    rows = [row for name in added if (row := _registration_row(torch, name)) is not None]
+    others: dict[str, list[str]] = {}
+    for name in sorted(before.keys() & after):
+        if before[name] != after[name]:
+            kernels = set(_kernel_lines(before[name]))
+            for kernel in _kernel_lines(after[name]):
+                if kernel not in kernels and f"{name.replace('::', '/')}/{kernel[0]}" not in of_pytorch.kernels:
+                    others.setdefault(kernel[0], []).append(name)
+    for key in sorted(_fallbacks(torch) - fallbacks):
+        others.setdefault(key, []).append("all operators")
     parsed = {}
     for schema in schemas:
         with contextlib.suppress(RuntimeError):
             parsed[schema] = str(torch._C.parse_schema(schema))
-    _answer([rows, others, parsed])
+    _answer([rows, others, parsed, [*_functions(modules)]])
 
 
-def _kernels_by_key(torch: _Torch) -> dict[str, set[str]]:
-    """The operators with a kernel for each key of the dispatcher."""
-    kernels = {}
-    for key in torch._C.DispatchKey.__members__:
-        # Not all members are names of keys.
-        with contextlib.suppress(RuntimeError):
-            kernels[key] = set(torch._C._dispatch_get_registrations_for_dispatch_key(key))
-    return kernels
+class _OfPyTorch(MetaPathFinder):
+    """Knows what PyTorch's own modules register: a library may be the first to import these.
+
+    `kernels` are those that Python registers, such as `aten/add.Tensor/CPU`.
+    """
+
+    def __init__(self, torch: _Torch) -> None:
+        self.operators: Final[set[str]] = set()
+        self.kernels: Final[set[str]] = set()
+        self._torch = torch
+        self._is_inside = False
+
+    def _registered(self) -> tuple[set[str], set[str]]:
+        return set(self._torch._C._dispatch_get_all_op_names()), set(self._torch.library._impls)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module as Python finds it, whose code runs while this counts what it adds."""
+        if self._is_inside or not fullname.startswith("torch."):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        loader: Any = spec.loader
+        loader.exec_module = partial(self._counted, loader.exec_module)
+        return spec
+
+    def _counted(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        operators, kernels = self._registered()
+        self._is_inside = True
+        try:
+            execute(module)
+        finally:
+            self._is_inside = False
+            operators_now, kernels_now = self._registered()
+            self.operators.update(operators_now - operators)
+            self.kernels.update(kernels_now - kernels)
+
+
+def _dumps(torch: _Torch) -> dict[str, str]:
+    """The operators of the dispatcher, each with the text that lists its kernels."""
+    return {name: torch._C._dispatch_dump(name) for name in torch._C._dispatch_get_all_op_names()}
+
+
+def _functions(modules: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The functions of modules of pybind11 and others that are no Python, in the packages of modules, with theirs."""
+    packages = {name.partition(".")[0] for name in modules}
+    for name, module in sorted(sys.modules.items()):
+        is_inside = is_extension(sys.modules.get(name.rpartition(".")[0]))
+        if name.partition(".")[0] in packages and is_extension(module) and not is_inside:
+            yield from [(name, function) for function, _, _ in functions_in(module)]
+
+
+def _fallbacks(torch: _Torch) -> set[str]:
+    """The keys with a kernel for all operators."""
+    keys = torch._C.DispatchKey.__members__
+    return {key for key, value in keys.items() if torch._C._dispatch_has_backend_fallback(value)}
+
+
+def _kernel_lines(dump: str) -> Iterator[tuple[str, str, str]]:
+    """The kernels in the text of an operator: the key, the place of the registration, and what the kernel is."""
+    for line in dump.splitlines():
+        if (match := _KERNEL_LINE.fullmatch(line)) is not None:
+            kind = "fallthrough" if "fallthrough" in match[3] else "" if "unboxed" in match[3] else "boxed"
+            yield match[1], match[2] or "", kind
 
 
 def _registration_row(torch: _Torch, name: str) -> list[Any] | None:
@@ -96,15 +166,11 @@ def _registration_row(torch: _Torch, name: str) -> list[Any] | None:
         tags = torch._C._get_operation_overload(operator, overload)[2]
     except (RuntimeError, AttributeError):
         return None
-    kernels, alias = [], ""
-    for line in torch._C._dispatch_dump(name).splitlines():
-        if (match := _KERNEL_LINE.fullmatch(line)) is not None:
-            kind = "fallthrough" if "fallthrough" in match[3] else "" if "unboxed" in match[3] else "boxed"
-            kernels.append([match[1], match[2] or "", kind])
-        elif (match := _ALIAS_LINE.fullmatch(line)) is not None:
-            alias = match[1].lower()
+    dump = torch._C._dispatch_dump(name)
+    match = _ALIAS_LINE.search(dump)
+    alias = match[1].lower() if match is not None else ""
     namespace, _, text = str(schema).partition("::")
-    return [namespace, text, [tag.name for tag in tags], alias, kernels, _in_python(torch, name)]
+    return [namespace, text, [tag.name for tag in tags], alias, [*_kernel_lines(dump)], _in_python(torch, name)]
 
 
 def _in_python(torch: _Torch, name: str) -> list[str]:
@@ -117,8 +183,8 @@ def _in_python(torch: _Torch, name: str) -> list[str]:
     if entry is not None and getattr(entry, "torch_dispatch_rules", None) is not None:
         rules = getattr(entry.torch_dispatch_rules, "_data", None) or {}
         registered += ["a rule for a mode or a subclass"] if rules else []
-    if torch._C._dispatch_pystub(operator, overload):
-        registered.append("a Python module with its fake")
+    if pystub := torch._C._dispatch_pystub(operator, overload):
+        registered.append(f"the Python module `{pystub[0]}` with its fake")
     return registered
 
 

@@ -39,9 +39,20 @@ _ADDERS: Final = {
 #: What makes a library, and the methods that register something with one.
 _MAKERS: Final = ("Library", "_scoped_library")
 _METHODS: Final = ("define", "impl", "_register_fake")
-_SCHEMA: Final = re.compile(r"\s*(?:\w+::)?\w+(?:\.\w+)?\s*\(.*\)\s*->\s*[\w(][^:]*", re.DOTALL)
-_DEVICE_KEYS: Final = {device.name.lower(): device.name for device in devices()}
+#: The dotted names of what registers, and of the module that has it.
+_REGISTRARS: Final = frozenset(
+    ("torch.library", *[f"{_LIBRARY}{name}" for name in ("define", *_DEFINERS, *_ADDERS, *_MAKERS)])
+)
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: A schema, or one without its name, whose first argument has a type.
+_SCHEMA: Final = re.compile(
+    r"\s*(?:(?:\w+::)?\w+(?:\.\w+)?\s*\(.*|\((?:Tensor|Sym|Scalar|Gen|int|float|bool|str|Device|\*)[\w\[(! ?*].*)"
+    r"\)\s*->\s*[\w(][^:]*",
+    re.DOTALL,
+)
 _DEFAULT_KEY: Final = "CompositeExplicitAutograd"
+_DEVICE_KEYS: Final = {device.name.lower(): device.name for device in devices()} | {"default": _DEFAULT_KEY}
+_KEY_ARGUMENTS: Final = ("types", "device_types", "dispatch_key")
 
 
 class PythonRegistrations(NamedTuple):
@@ -167,6 +178,8 @@ class _Reader:
         self._known_calls: set[int] = set()
         #: Names that are imported from other files: the name here -> the module, and the name there.
         self._imported: dict[str, tuple[str, str]] = {}
+        #: What names of other files stand for, by the dotted names that these have here.
+        self._of_modules: dict[str, str] = {}
 
     def take_imports(self, by_module: Mapping[str, _Reader]) -> None:
         """Let names stand for what other sources give these names: functions of `torch.library`, and constants."""
@@ -178,6 +191,11 @@ class _Reader:
                 self._names[name] = other._names[original]
             elif original in other._values and name not in self._values:
                 self._values[name] = other._values[original]
+        for meant in self._names.values():
+            reader = by_module.get(meant.rpartition(".")[2])
+            if reader is not None and reader is not self:
+                of_library = {own: full for own, full in reader._names.items() if full.startswith(_LIBRARY)}
+                self._of_modules |= {f"{meant}.{own}": full for own, full in of_library.items()}
 
     def read_names(self, tree: ast.Module) -> None:
         """Read imports and variables."""
@@ -194,6 +212,8 @@ class _Reader:
                     self._names.update({alias.asname or alias.name: f"{module}.{alias.name}" for alias in node.names})
                 for alias in node.names:
                     self._imported[alias.asname or alias.name] = (module.rpartition(".")[2], alias.name)
+                    if not module:
+                        self._names[alias.asname or alias.name] = alias.name
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 bound[node.id] += 1
             elif isinstance(node, ast.arg):
@@ -246,7 +266,7 @@ class _Reader:
     def _read_body(self, body: Sequence[ast.stmt], names: _Names, around: tuple[_Around, ...]) -> None:
         """Read the calls of statements, where names stand for these expressions."""
         for statement in body:
-            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if isinstance(statement, _FUNCTIONS):
                 for decorator in statement.decorator_list:
                     self._read_decorator(decorator, statement, names, around)
                 given = statement.args
@@ -384,6 +404,8 @@ class _Reader:
                     return None
                 parts.append(name)
                 node = node.args[0]
+        if not parts and source_of(node) in self._custom:
+            return self._custom[source_of(node)]
         root = self._full_name(node) if isinstance(node, ast.Name) else ""
         path = [*root.split("."), *reversed(parts)]
         if path[:2] != ["torch", "ops"] or len(path) not in (4, 5):
@@ -427,7 +449,8 @@ class _Reader:
         if not isinstance(node, (ast.Name, ast.Attribute)):
             return ""
         head, dot, rest = source_of(node).partition(".")
-        return f"{self._names.get(head, head)}{dot}{rest}"
+        name = f"{self._names.get(head, head)}{dot}{rest}"
+        return self._of_modules.get(name, name)
 
     def _library_function(self, call: ast.Call) -> str:
         """The function of `torch.library` that is called; empty for another one."""
@@ -457,7 +480,7 @@ class _Reader:
         self, call: ast.Call, function: FunctionNode | None, context: _Context, what: tuple[str, str, _Library | None]
     ) -> None:
         """Read a call by its method, the function of `torch.library` that it calls, and the library that has it."""
-        target, names = call.func, context.names
+        target = call.func
         method, called, owner = what
         is_known = (owner is not None and method in _METHODS) or called in ("define", *_DEFINERS, *_ADDERS)
         self._known_calls.update([id(call)] if is_known else ())
@@ -471,13 +494,13 @@ class _Reader:
             self._add_kernel(called, call, function, context)
         elif isinstance(target, ast.Attribute) and method in _ADDERS and source_of(target.value) in self._custom:
             name = ast.Constant(self._custom[source_of(target.value)])
-            kernel = [ast.Constant(self._text(call.args[0], names))] if call.args and not _ADDERS[method] else []
+            kernel = [] if _ADDERS[method] else call.args[:1]
             self._add_kernel(method, ast.copy_location(ast.Call(target, [name, *kernel], []), call), function, context)
         elif isinstance(target, ast.Name) and target.id in self._functions:
             self._read_function(self._functions[target.id], call, function, context)
 
     def _read_rest(self, tree: ast.Module) -> None:
-        """Tell of libraries that go where nothing was read, and of schemas that no call that was read has."""
+        """Tell of libraries, of functions of `torch.library` and of schemas that go where nothing was read."""
         skipped: set[int] = set()
         for node in ast.walk(tree):
             children = [*ast.iter_child_nodes(node)]
@@ -489,18 +512,33 @@ class _Reader:
             elif isinstance(node, ast.Assign):
                 # Another name of a library is read as the first one.
                 skipped.update(id(node.value) for name in node.targets if source_of(name) in self._libraries)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._called:
-                skipped.update(map(id, children))
+            elif isinstance(node, (ast.arg, ast.AnnAssign, *_FUNCTIONS)):
+                hints = [getattr(node, field, None) for field in ("annotation", "returns")]
+                skipped.update(id(inner) for hint in hints if hint is not None for inner in ast.walk(hint))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                skipped.update(map(id, children) if node.func.id in self._called else ())
+                skipped.update(map(id, node.args) if node.func.id == "isinstance" else ())
+            if isinstance(node, ast.Assign) and self._full_name(node.value).startswith(_LIBRARY):
+                # The name is read as the function.
+                skipped.update(map(id, ast.walk(node.value)))
             if id(node) in skipped or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 continue
             if isinstance(node, ast.Call) and self._library_function(node) in _MAKERS:
                 namespace = self._text(node.args[0], {}) if node.args else None
                 self._tell_code(node, "a library", namespace or "")
+                skipped.update(map(id, ast.walk(node.func)))
             elif isinstance(node, (ast.Name, ast.Attribute)) and source_of(node) in self._libraries:
                 self._tell_code(node, f"the library `{source_of(node)}`", self._libraries[source_of(node)].namespace)
                 skipped.update(map(id, children))
+            elif isinstance(node, (ast.Name, ast.Attribute)) and self._full_name(node) in _REGISTRARS:
+                self._tell_code(node, f"`{self._full_name(node)}`", "")
+                skipped.update(map(id, children))
+            elif isinstance(node, ast.Attribute) and self._full_name(node).startswith(_LIBRARY):
+                skipped.update(map(id, children))
+            elif isinstance(node, ast.Constant) and node.value == "torch.library":
+                self._tell_code(node, "`torch.library`", "")
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SCHEMA.fullmatch(node.value):
-                name = node.value.partition("(")[0].strip()
+                name = node.value.partition("(")[0].strip() or node.value
                 self.unread.append((self._place(node), f"the schema of `{shorten(name)}` was not read"))
 
     def _tell_code(self, node: ast.expr, what: str, namespace: str) -> None:
@@ -561,13 +599,14 @@ class _Reader:
             schema = " ".join(text.split())
             self.statements.append(row._replace(schema=schema, tags=tuple(_tags(call))))
             return
-        wanted = given[2] if len(given) > 2 else _keyword(call, "dispatch_key")
-        key = self._text(wanted, context.names) or owner.key or "CompositeImplicitAutograd"
-        if method == "_register_fake":
-            key = META.name
         function = self._value(given[1], context.names) if len(given) > 1 else None
-        shown = shorten(source_of(function or given[1])) if len(given) > 1 else "a function"
-        self.statements.append(row._replace(keys=(key,), by_hand=shown))
+        row = row._replace(by_hand=shorten(source_of(function or given[1])) if len(given) > 1 else "a function")
+        if method == "_register_fake":
+            self.statements.append(row._replace(keys=(META.name,)))
+            return
+        wanted = given[2] if len(given) > 2 else _keyword(call, "dispatch_key")
+        keys = self._keys(call, wanted, owner.key or "CompositeImplicitAutograd", row.namespace, context)
+        self.statements += [row._replace(keys=keys)] if keys else []
 
     def _add_definition(self, call: ast.Call, context: _Context) -> None:
         given = [*call.args]
@@ -615,9 +654,7 @@ class _Reader:
             self.unread.append((context.place, f"the schema of `{text}` is not read: {reason}"))
             return
         self._custom[function.name] = text
-        devices = _keyword(call, "device_types")
-        types = [_text(devices)] if devices is not None and _text(devices) else _texts(devices)
-        keys = tuple([_DEVICE_KEYS.get(type or "", _DEFAULT_KEY) for type in types]) or (_DEFAULT_KEY,)
+        keys = self._keys(call, _keyword(call, "device_types"), _DEFAULT_KEY, namespace, context) or (_DEFAULT_KEY,)
         tags = tuple(dict.fromkeys((_DEFINERS_TAG, *_tags(call))))
         row = RegistrationStatement(namespace, name, context.place, schema, keys, by_hand=function.name, tags=tags)
         self.statements.append(row._replace(registrar="custom_op"))
@@ -632,11 +669,30 @@ class _Reader:
             self._tell(call, "the name", node, context.around, owner.namespace if owner is not None else "")
             return
         namespace, _, name = texts[0].rpartition("::")
-        key = _ADDERS[called] or (texts[1] if len(texts) > 1 and texts[1] else "")
-        key = _DEVICE_KEYS.get(key, key) or (owner.key if owner is not None else "") or _DEFAULT_KEY
         namespace = namespace or (owner.namespace if owner is not None else "")
         shown = function.name if function is not None else shorten(source_of(given[-1]))
-        self.statements.append(RegistrationStatement(namespace, name, context.place, keys=(key,), by_hand=shown))
+        row = RegistrationStatement(namespace, name, context.place, by_hand=shown)
+        if _ADDERS[called]:
+            self.statements.append(row._replace(keys=(_ADDERS[called],)))
+            return
+        wanted = [*(given[1:] if owner is not None else given)[1:2], _keyword(call, *_KEY_ARGUMENTS)][0]
+        default = (owner.key if owner is not None else "") or _DEFAULT_KEY
+        keys = self._keys(call, wanted, default, namespace, context)
+        self.statements += [row._replace(keys=keys)] if keys else []
+
+    def _keys(
+        self, call: ast.Call, wanted: ast.expr | None, default: str, namespace: str, context: _Context
+    ) -> tuple[str, ...]:
+        """The keys that an argument of a call has, a default without it; empty if this tells that it is not known."""
+        node = self._value(wanted, context.names) if wanted is not None else ast.Constant(None)
+        if isinstance(node, ast.Constant) and not node.value:
+            return (default,)
+        parts = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+        texts = [self._text(part, context.names) for part in parts]
+        if not all(texts):
+            self._tell(call, "the key", wanted, context.around, namespace)
+            return ()
+        return tuple([_DEVICE_KEYS.get(text, text) for text in texts if text])
 
 
 _BRANCH: Final = _Around("", is_branch=True)
@@ -668,17 +724,8 @@ def _text_offset(file: SourceFile, node: ast.stmt | ast.expr) -> int:
     return start - file.text.count("\r\n", 0, start)
 
 
-def _text(node: ast.expr | None) -> str | None:
-    """The value of a text; None for anything else."""
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def _texts(node: ast.expr | None) -> list[str | None]:
-    return list(map(_text, node.elts)) if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else []
-
-
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+def _keyword(call: ast.Call, *names: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
 
 
 def _tags(call: ast.Call) -> Iterator[str]:

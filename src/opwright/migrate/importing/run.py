@@ -59,7 +59,8 @@ from opwright.syntax.cpp_functions import CppFunction, result_types, schema_type
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
 
 _SUFFIXES: Final = (*CPP_SUFFIXES, ".py")
-_PYTHON_WORDS: Final = ("torch.library", "custom_op", "Library(")
+#: What a Python source says that registers something, maybe by names that another source gives.
+_PYTHON_WORDS: Final = ("torch.library", "custom_op", "triton_op", "Library(", "register_", "impl_abstract", ".impl(")
 
 
 class ImportRequest(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.migrate.importing.operators import is_apart
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement
+from opwright.source.terminal import counted
 
 #: A kind of fact -> what is said of it, with the argument.
 _TOLD: Final = {
@@ -17,6 +18,7 @@ _TOLD: Final = {
     "records": "gradients flow through the kernel: write a derivative, or register it for CompositeImplicitAutograd",
     "fake": "its fake is wrong: {}",
 }
+_OF_FUNCTIONS: Final = "it writes `{}`, as the schema in the file says"
 #: What is said for each kind even if the schema says it.
 _ALWAYS: Final = frozenset(("writes", "records", "fake"))
 
@@ -52,7 +54,8 @@ def _notes(operator: str, tried: TriedCalls, *, is_graded: bool) -> Iterator[str
             continue
         for name, count in tried.of(operator, kind):
             shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
-            yield f"{count} of {tried.calls[operator]} calls show that {shown}"
+            verb = "shows" if count == 1 else "show"
+            yield f"{count} of {counted(tried.calls[operator], 'call')} {verb} that {shown}"
 
 
 def tried_lines(tried: TriedCalls) -> list[str]:
@@ -60,13 +63,16 @@ def tried_lines(tried: TriedCalls) -> list[str]:
     lines = []
     for operator in tried.calls:
         for kind in sorted(_ALWAYS - {"records"}):
+            # Functions of modules have no schema before they are operators.
+            text = _TOLD[kind] if "::" in operator or kind != "writes" else _OF_FUNCTIONS
             for name, count in tried.of(operator, kind):
-                shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
-                lines.append(f"tried: `{operator}`: in {count} of {tried.calls[operator]} calls, {shown}")
+                shown = text.format(*[name] * text.count("{}"))
+                lines.append(f"tried: `{operator}`: in {count} of {counted(tried.calls[operator], 'call')}, {shown}")
     raised = sum(tried.stored.calls.values()) - sum(tried.calls.values())
     lines.append(
-        f"tried with the original: {len(tried.calls)} operators, {sum(tried.calls.values()):,} calls"
-        + (f"; {raised} more calls raised errors" if raised else "")
+        f"tried with the original: {counted(len(tried.calls), 'operator')}, "
+        f"{counted(sum(tried.calls.values()), 'call')}"
+        + (f"; {counted(raised, 'more call')} raised errors" if raised else "")
     )
-    lines += [f"not tried: {count} calls: {why}" for why, count in tried.stored.not_stored.items()]
+    lines += [f"not tried: {counted(count, 'call')}: {why}" for why, count in tried.stored.not_stored.items()]
     return lines

@@ -11,10 +11,11 @@ from opwright.migrate.importing.comparison import (
     RegistrationDifference,
     raises_in_backward,
 )
-from opwright.migrate.importing.explained import shown_names
+from opwright.migrate.importing.explained import operator_of_function, shown_names
 from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator
 from opwright.migrate.importing.recorded_calls import CallComparison
 from opwright.source.records import NamedTuple
+from opwright.source.terminal import are, counted
 
 _COMPARED: Final = (
     "schemas, tags, alias analyses, the keys that have kernels, which of these are fallthroughs, and fakes, rules and "
@@ -35,7 +36,10 @@ _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
 
 
 class ProcessComparison(NamedTuple):
-    """The differences, how many operators and kernels were compared, and operators whose gradients are not known."""
+    """The differences, how many operators and kernels were compared, and operators whose gradients are not known.
+
+    `uncalled` are those without a call, and `functions` how many functions the modules of the original have.
+    """
 
     differences: Sequence[RegistrationDifference]
     operators: int
@@ -43,6 +47,7 @@ class ProcessComparison(NamedTuple):
     unknown: Sequence[str]
     calls: CallComparison | None = None
     uncalled: Sequence[str] = ()
+    functions: int = 0
 
     def count(self, *kinds: str) -> int:
         """How many differences are of one of these kinds."""
@@ -58,24 +63,27 @@ class ProcessComparison(NamedTuple):
         """What of calls was not compared, with counts."""
         if self.calls is None:
             return []
-        rows = [f"{what} ({count} calls)" for what, count in self.calls.skipped.items()]
+        rows = [f"{what} ({counted(count, 'call')})" for what, count in self.calls.skipped.items()]
         if self.uncalled:
-            rows.append(f"{len(self.uncalled)} operators without a call: {shown_names(self.uncalled)}")
+            rows.append(f"{counted(len(self.uncalled), 'operator')} without a call: {shown_names(self.uncalled)}")
         return rows
 
     @property
     def summary(self) -> str:
         """What was compared, and what was not."""
-        told = f"{self.unexplained} differences are lost, added or changed, {self.count('intended')} are intended"
+        told = are(self.unexplained, "lost, added or changed", "difference")
+        told += f", {are(self.count('intended'), 'intended')}"
         if raising := self.count("raises"):
-            told += f", and {raising} raise in the backward pass where the original warns and gives no gradient"
-        operators = f"{self.operators} operators, {self.kernels} kernels"
+            verb = "raises" if raising == 1 else "raise"
+            told += f", and {raising} {verb} in the backward pass where the original warns and gives no gradient"
+        operators = f"{counted(self.operators, 'operator')}, {counted(self.kernels, 'kernel')}"
+        operators += f", {counted(self.functions, 'function')} of modules" if self.functions else ""
         if self.calls is None:
             return (
                 f"compared in two processes: {operators}: {told}; compared are {_COMPARED}; not compared are {_CALLS}"
             )
         ways = ", ".join([f"{count:,} {_WAYS[part]}" for part, count in self.calls.parts.items() if part in _WAYS])
-        calls = f"{sum(self.calls.calls.values()):,} calls"
+        calls = counted(sum(self.calls.calls.values()), "call")
         return (
             f"compared in two processes: {operators}, {calls}: {told}; compared are {_COMPARED}; and of calls results, "
             f"written arguments, versions, shared memory and errors ({ways or 'nothing else'})"
@@ -103,18 +111,24 @@ def compare_processes(
         if operator[0] in namespaces:
             differences.append(_difference("added", operator, "the original does not register it"))
     differences += _others(original.others, port.others)
+    named = {name.partition(".")[0] for _, name in port.operators}
+    for module, name in original.functions:
+        if (module, name) not in port.functions and operator_of_function(name) not in named:
+            differences.append(_difference("lost", (f"{module}.{name}",), "the port has neither an operator nor it"))
     kernels = sum(len(old.kernels) for old in original.operators.values())
     names = ["::".join(operator) for operator in original.operators]
+    names += [f"{module}.{name}" for module, name in original.functions]
     uncalled: list[str] = []
     if calls is not None:
         differences += calls.differences
         uncalled = [name for name in names if name not in calls.calls]
         # Calls show whether gradients are recorded.
         unknown = [name for name in unknown if name in uncalled]
-    return ProcessComparison(differences, len(original.operators), kernels, unknown, calls, uncalled)
+    counts = len(original.operators), kernels
+    return ProcessComparison(differences, *counts, unknown, calls, uncalled, len(original.functions))
 
 
-def _difference(kind: str, operator: OperatorKey, text: str) -> RegistrationDifference:
+def _difference(kind: str, operator: Sequence[str], text: str) -> RegistrationDifference:
     return RegistrationDifference(kind, "::".join(operator), text)
 
 
@@ -161,11 +175,11 @@ def _keys(
             yield _difference("changed", operator, f"its kernel for {key} is {does}")
 
 
-def _others(old: Mapping[str, int], new: Mapping[str, int]) -> Iterator[RegistrationDifference]:
-    """Kernels for operators of other libraries, which are only counted."""
+def _others(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Iterator[RegistrationDifference]:
+    """Kernels for operators of other libraries: only one side registers them."""
     for key in dict.fromkeys((*old, *new)):
-        before, after = old.get(key, 0), new.get(key, 0)
-        if before != after:
-            kind = "lost" if before > after else "added"
-            text = f"the original has {before} kernels for {key}, and the port {after}"
-            yield RegistrationDifference(kind, "operators of other libraries", text)
+        for kind, side, other in (("lost", old, new), ("added", new, old)):
+            elsewhere = set(other.get(key, ()))
+            for name in side.get(key, ()):
+                if name not in elsewhere:
+                    yield RegistrationDifference(kind, name, f"a kernel for {key} of an operator of another library")

@@ -189,3 +189,88 @@ static Lib s48(Lib::DEF, "s48", std::nullopt, __FILE__, __LINE__);
 static auto& s48_done = s48.def("f(Tensor x) -> Tensor");
 TORCH_LIBRARY(s49, m) { m.def("s49::f(Tensor x) -> Tensor"); m.def("g.over(Tensor x) -> Tensor"); }
 TORCH_LIBRARY_IMPL(s49, CPU, m) { m.impl(TORCH_SELECTIVE_NAME("s49::f"), &same); m.impl("s49::g.over", same); }
+
+// a library object that a function keeps, and torch::dispatch
+static int s50_begin() {
+  static torch::Library library(torch::Library::DEF, "s50", std::nullopt, __FILE__, __LINE__);
+  library.def("f(Tensor x) -> Tensor", torch::dispatch(c10::DispatchKey::CPU, &same));
+  return 1;
+}
+static int s50 = s50_begin();
+
+// libraries in a container
+static std::vector<torch::Library> s51_libraries;
+static int s51 = [] {
+  s51_libraries.emplace_back(torch::Library::DEF, "s51", std::nullopt, __FILE__, __LINE__);
+  s51_libraries.back().def("f(Tensor x) -> Tensor").impl("f", c10::DispatchKey::CPU, &same);
+  return 0;
+}();
+
+// a function that the loader calls
+__attribute__((constructor)) static void s52_begin() {
+  static auto library = torch::Library(torch::Library::FRAGMENT, "s52", std::nullopt, "x", 1);
+  library.def("f(Tensor x) -> Tensor");
+  library.impl("f", torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, &other));
+}
+
+// boxed kernels and fallthroughs for keys
+TORCH_LIBRARY(s53, m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.impl("f", torch::dispatch(c10::DispatchKey::CPU, torch::CppFunction::makeFromBoxedFunction<&boxed>()));
+  m.impl("f", torch::dispatch(c10::DispatchKey::Autograd, torch::CppFunction::makeFallthrough()));
+}
+
+// a struct of tables
+struct S54Row { const char* schema; const char* name; at::Tensor (*kernel)(const at::Tensor&); };
+static const S54Row s54_rows[] = {{"f(Tensor x) -> Tensor", "f", &same}};
+TORCH_LIBRARY(s54, m) {
+  for (const auto& row : s54_rows) { m.def(row.schema); m.impl(row.name, c10::DispatchKey::CPU, row.kernel); }
+}
+
+// a library that goes through a function, and a pointer to it
+static void s55_each(const std::function<void(torch::Library&)>& f, torch::Library& m) { f(m); }
+TORCH_LIBRARY(s55, m) {
+  s55_each([](torch::Library& library) { library.def("f(Tensor x) -> Tensor", &same); }, m);
+  auto* pointer = &m;
+  pointer->def("g(Tensor x) -> Tensor", &same);
+}
+
+// texts that are made
+static std::string s56_schema(const std::string& name) { return name + "(Tensor x) -> Tensor"; }
+TORCH_LIBRARY(s56, m) { m.def(s56_schema("f").c_str()); m.impl("f", c10::DispatchKey::CPU, &same); }
+
+// blocks that macros make for keys
+#define S57_KEYS(X) X(CPU) X(CompositeExplicitAutograd)
+#define S57_BLOCK(key) TORCH_LIBRARY_IMPL(s57, key, m) { m.impl("f", &same); }
+TORCH_LIBRARY(s57, m) { m.def("f(Tensor x) -> Tensor"); }
+S57_KEYS(S57_BLOCK)
+
+// commas and a lambda that is called
+TORCH_LIBRARY(s58, m) {
+  m.def("f(Tensor x) -> Tensor"), m.def("g(Tensor x) -> Tensor");
+  [&] { m.impl("f", c10::DispatchKey::CPU, &same); }();
+}
+
+// a functor that is a kernel for all keys, and the dispatcher itself
+struct S59 : c10::OperatorKernel { at::Tensor operator()(const at::Tensor& x) { return x.clone(); } };
+static auto s59 = c10::RegisterOperators().op("s59::f", c10::RegisterOperators::options().catchAllKernel<S59>());
+static auto s60 = c10::Dispatcher::singleton().registerDef(torch::schema("s60::f(Tensor x) -> Tensor"), "x", {});
+static auto s60_kernel = c10::Dispatcher::singleton().registerImpl(
+    {"s60::f", ""}, c10::DispatchKey::CPU, c10::KernelFunction::makeFromUnboxedRuntimeFunction(&same),
+    c10::impl::CppSignature::make<at::Tensor(const at::Tensor&)>(), nullptr, "x");
+
+// a template of a registration, and a class of TorchScript beside an operator
+struct S61Name { static constexpr const char* value = "s61"; };
+template <class Name>
+struct S61Registrar {
+  static void fill(torch::Library& m) { m.def("f(Tensor x) -> Tensor"); m.impl("f", c10::DispatchKey::CPU, &same); }
+  static inline torch::detail::TorchLibraryInit init{
+      torch::Library::DEF, &fill, Name::value, std::nullopt, __FILE__, __LINE__};
+  int use = sizeof(&init);
+};
+template struct S61Registrar<S61Name>;
+struct S62 : torch::CustomClassHolder { int64_t get() { return 1; } };
+TORCH_LIBRARY(s62, m) {
+  m.class_<S62>("Thing").def(torch::init<>()).def("get", &S62::get);
+  m.def("f(Tensor x) -> Tensor", &same);
+}
