@@ -1,9 +1,8 @@
-"""Moves a library of others by the steps of docs/from-existing.md: `python -m tests.upstream.moved torchlpc`.
+"""Moves libraries of others by the steps of docs/from-existing.md: `python -m tests.upstream.moved torchlpc`.
 
-The sources are those of `--tree`, or a source distribution from the package index. The original is built by its own
-`setup.py`, and runs its own tests, whose calls are recorded. The port is a copy with the file that `opwright import`
-writes, and the edits of `edit`. The tests run with the port, and each must end as it did. Two processes then repeat the
-calls, and the last line is their verdict.
+The original is built and runs its own tests, whose calls are recorded. The port is a copy with the file that `opwright
+import` writes, its edits, and what a maintainer edits. The tests run with the port, and each must end as it did. Two
+processes then repeat the calls, and the last line is their verdict.
 """
 
 from __future__ import annotations
@@ -11,152 +10,171 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from xml.etree import ElementTree
 
 from tests.field_replay.__main__ import sources_of
+from tests.upstream.moves import BUILD, MOVES, SETUPS, Move
+from tests.upstream.sources import unpacked_archive
 
-_SETUP: Final = """\
-from opwright.setuptools import operator_library
-from setuptools import setup
-
-library = operator_library("{name}", yaml="{name}.yaml", sources={sources!r}, include_dirs=["."])
-setup(name="{name}", version="0", packages=["{name}"], **library)
-"""
-
-#: What loads the port in place of the import of a shared object.
-_LOADING: Final = """\
-    from ._load import load_library
-
-    load_library()
-"""
+#: What an import says of a source of which nothing is left.
+_EMPTY: Final = re.compile(r"^empty: (.*?):", re.MULTILINE)
+_IMPORT: Final = (sys.executable, "-m", "opwright", "import")
 
 
-class Moved(NamedTuple):
-    """A library: its distribution, the folder with its C++ sources, those that are compiled, and its tests.
+class _Side:
+    """A copy of a library, the original or its port."""
 
-    `edit` changes the port in a folder after the import, as a maintainer would. `differences` are those that two
-    processes have to tell, by operator and kind: the edits say nothing of what they are about.
-    """
+    def __init__(self, move: Move, folder: Path, tree: Path, loaded: str) -> None:
+        self.folder: Final = folder
+        self._move = move
+        self._loaded = loaded
+        shutil.rmtree(folder, ignore_errors=True)
+        ignored = shutil.ignore_patterns(".git", "build", "*.so", "*.egg-info", "__pycache__")
+        shutil.copytree(tree, folder, ignore=ignored)
+        # Files of the folders around it are no configuration of its tests.
+        if not any((folder / name).is_file() for name in ("pytest.ini", "pyproject.toml", "tox.ini")):
+            (folder / "pytest.ini").write_text("[pytest]\n")
 
-    distribution: str
-    folder: str
-    compiled: tuple[str, ...]
-    tests: tuple[str, ...]
-    edit: Callable[[Path], None]
-    differences: frozenset[tuple[str, str]] = frozenset()
+    def run(self, words: Sequence[str], *, failing: bool = False) -> str:
+        """What a command prints in the folder. The run ends if it fails, unless it may."""
+        paths = [*[str(self.folder / path) for path in self._move.paths], os.environ.get("PYTHONPATH", "")]
+        more = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "CFLAGS": "-O1 -g0"}
+        command = [sys.executable if words[0] == "python" else words[0], *words[1:]]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **more},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode and not failing:
+            raise SystemExit(f"{shlex.join(command)}\n{done.stdout[-4000:]}")
+        return done.stdout
 
     @property
-    def name(self) -> str:
-        """The name of the package."""
-        return self.distribution.partition("==")[0]
+    def loaded(self) -> str:
+        """The shared object or the package that processes load."""
+        (path,) = self.folder.glob(self._loaded)
+        return str(path)
+
+    @property
+    def tests(self) -> list[str]:
+        """The command that runs the library's tests, and writes a report."""
+        words = ["python", "-m", "pytest", "-q", "--rootdir=.", "-p", "no:cacheprovider", "--junitxml=tests.xml"]
+        return [*words, *self._move.tests]
+
+    @property
+    def outcomes(self) -> Mapping[str, str]:
+        """The outcome of each test of the report."""
+        outcomes = {}
+        for case in ElementTree.parse(self.folder / "tests.xml").iter("testcase"):
+            kinds = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
+            outcomes[f"{case.get('classname')}::{case.get('name')}"] = kinds[0] if kinds else "passed"
+        return outcomes
 
 
-def _edit_torchlpc(folder: Path) -> None:
-    """Delete the registrations, whose kernels record gradients that only its classes of autograd in Python correct."""
-    source = folder / "torchlpc/csrc/scan_cpu.cpp"
-    text = re.sub(r'extern "C" \{.*?\n\}\n\}\n', "", source.read_text(), flags=re.DOTALL)
-    source.write_text(re.sub(r"^TORCH_LIBRARY\w*\(.*?^\}\n", "", text, flags=re.DOTALL | re.MULTILINE))
-    package = folder / "torchlpc/__init__.py"
-    package.write_text(package.read_text().replace("    from . import _C\n", _LOADING))
-
-
-LIBRARIES: Final = {
-    "torchlpc": Moved(
-        "torchlpc==0.7.2",
-        "torchlpc/csrc",
-        ("torchlpc/csrc/scan_cpu.cpp",),
-        ("tests/test_extension.py",),
-        _edit_torchlpc,
-        # PyTorch's fallback records what the kernels do before and after they write through pointers.
-        frozenset({("torchlpc::lpc", "lost")}),
-    )
-}
-
-
-def _run(command: list[str], folder: Path, **environment: str) -> str:
-    """What a command prints; it is shown, and the run ends, if it fails."""
-    paths = [str(folder), environment.pop("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
-    more = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "CFLAGS": "-O1 -g0", **environment}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **more},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{done.stdout[-4000:]}")
-    return done.stdout
-
-
-def _outcomes(report: Path) -> Mapping[str, str]:
-    """The outcome of each test of a report."""
-    outcomes = {}
-    for case in ElementTree.parse(report).iter("testcase"):
-        kinds = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
-        outcomes[f"{case.get('classname')}::{case.get('name')}"] = kinds[0] if kinds else "passed"
-    return outcomes
-
-
-def move(library: Moved, tree: Path, out: Path) -> int:
+def move_library(name: str, tree: Path, out: Path) -> int:
     """Move a library, and print what is compared. Gives 1 if a test or a call has another outcome than it has to."""
-    original, port = out / f"{library.name}-original", out / f"{library.name}-port"
-    for folder in (original, port):
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(tree, folder, ignore=shutil.ignore_patterns(".git", "build", "*.so", "*.egg-info"))
-    opwright = [sys.executable, "-m", "opwright", "import"]
-    build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=tests.xml", *library.tests]
-    _run(build, original)
-    (built,) = (original / library.name).glob("_C*.so")
-    file = f"{library.name}.yaml"
-    print(_run([*opwright, library.folder, str(built), "--out", file, "--record", *tests], original), flush=True)
+    move = MOVES[name]
+    original = _Side(move, out / f"{name}-original", tree, move.loaded)
+    port = _Side(move, out / f"{name}-port", tree, move.ported or move.loaded)
+    setup = SETUPS / f"{name}_original.py.txt"
+    if setup.is_file():
+        shutil.copy(setup, original.folder / "setup.py")
+    for command in move.build:
+        original.run(shlex.split(command))
 
-    for name in (file, f"{library.name}_kernels.h"):
-        if (original / name).is_file():
-            shutil.copy(original / name, port)
-    library.edit(port)
-    (port / "setup.py").write_text(_SETUP.format(name=library.name, sources=[*library.compiled]))
-    _run(build, port)
-    _run(tests, port)
-    before, after = _outcomes(original / "tests.xml"), _outcomes(port / "tests.xml")
+    file = f"{name}.yaml"
+    words = [*_IMPORT, *move.sources, "--out", file]
+    # What tests say of themselves is in the report.
+    recorded = [*words, "--module", original.loaded, "--record", *original.tests]
+    print(_own_lines(original.run(recorded, failing=True)), flush=True)
+    _take(original, port, move)
+    if move.is_edited:
+        told = port.run([*words, "--derivatives", "derivatives.yaml", "--edit", "--force"], failing=True)
+        print(_own_lines(told), flush=True)
+        for path in _EMPTY.findall(told):
+            (port.folder / path).unlink()
+    else:
+        for path in original.folder.glob(f"{name}*.[yh]*"):
+            shutil.copy(path, port.folder)
+    move.edit(port.folder)
+    shutil.copy(SETUPS / f"{name}_port.py.txt", port.folder / "setup.py")
+    port.run(shlex.split(BUILD))
+    port.run(port.tests, failing=True)
+    different = _compare_tests(original, port)
+
+    words = [*_IMPORT, "--module", original.loaded, "--out", file, "--check", "--port", port.loaded]
+    told = port.run([*words, "--samples", str(original.folder / f"{name}.calls")], failing=True)
+    print(told, flush=True)
+    kinds = {(match[2], match[1]) for match in re.finditer(r"(?m)^(lost|added|changed): `([^`]+)`: ", told)}
+    for operator, kind in sorted(kinds ^ move.differences):
+        print(f"{operator}: `{kind}` is {'told' if (operator, kind) in kinds else 'not told'}, and should not be so")
+    has_verdict = re.search(r"^compared in two processes: .* calls?: ", told, re.MULTILINE) is not None
+    return int(different or kinds != move.differences or not has_verdict)
+
+
+def _own_lines(told: str) -> str:
+    """What an import says, without what the command says that it runs."""
+    return told[max(told.find("recorded: "), 0) :]
+
+
+def _take(original: _Side, port: _Side, move: Move) -> None:
+    """Give the port what the original's build made for both, such as a library without operators."""
+    if BUILD in move.build:
+        return
+    for path in original.folder.glob(f"{move.loaded}/*.so"):
+        shutil.copy(path, port.folder / path.relative_to(original.folder))
+
+
+def _compare_tests(original: _Side, port: _Side) -> bool:
+    """Print which tests have another outcome with the port. Gives whether there are some, or no tests at all."""
+    before, after = original.outcomes, port.outcomes
     different = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     for name in different:
         print(f"{name}: {before.get(name)} with the original, {after.get(name)} with the port")
-    print(f"{len(before) - len(different)} of {len(before)} tests have the same outcome", flush=True)
+    kinds = [f"{[*before.values()].count(kind)} {kind}" for kind in sorted({*before.values()})]
+    print(
+        f"{len(before) - len(different)} of {len(before)} tests have the same outcome: {', '.join(kinds)}", flush=True
+    )
+    return bool(different or not before)
 
-    (ported,) = (port / library.name).glob("_C*.so")
-    words = [*opwright, str(built), "--out", str(port / file), "--check", "--port", str(ported)]
-    words += ["--samples", str(original / f"{library.name}.calls")]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
-    print(done.stdout, flush=True)
-    told = {(match[2], match[1]) for match in re.finditer(r"(?m)^(lost|added|changed): `([^`]+)`: ", done.stdout)}
-    for operator, kind in sorted(told ^ library.differences):
-        print(f"{operator}: `{kind}` is {'told' if (operator, kind) in told else 'not told'}, and should not be so")
-    return int(bool(different or not before or told != library.differences))
+
+def _tree(move: Move, cache: Path) -> Path | None:
+    """The sources of a library from the package index or from Debian; None if only its repository has them."""
+    if move.distribution:
+        return sources_of(move.distribution, cache)
+    return unpacked_archive(*move.debian, cache) if move.debian is not None else None
 
 
 def main() -> int:
-    """Move the libraries that the command line names, or all."""
+    """Move the libraries that the command line names, or those that need no tree."""
     parser = argparse.ArgumentParser(prog="python -m tests.upstream.moved", description=__doc__)
-    parser.add_argument("library", nargs="*", choices=[[], *LIBRARIES], default=[])
+    parser.add_argument("library", nargs="*", choices=[[], *MOVES], default=[])
     parser.add_argument("--tree", type=Path, help="a source tree of the library, with its tests")
     parser.add_argument("--cache", type=Path, default=Path(".cache/field"), help="where downloads are kept")
     parser.add_argument("--out", type=Path, default=Path("build/moved"), help="the folder for both builds")
     chosen = parser.parse_args()
     statuses = []
-    for name in chosen.library or LIBRARIES:
-        library = LIBRARIES[name]
-        tree = chosen.tree.resolve() if chosen.tree else sources_of(library.distribution, chosen.cache.absolute())
-        statuses.append(move(library, tree, chosen.out.resolve()))
+    for name in chosen.library or [name for name, move in MOVES.items() if move.distribution or move.debian]:
+        tree = chosen.tree.resolve() if chosen.tree else _tree(MOVES[name], chosen.cache.absolute())
+        if tree is None:
+            raise SystemExit(f"{name} is no distribution: name a copy of its repository with TREE=path")
+        if MOVES[name].needs:
+            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+            needs = chosen.cache.absolute() / f"{name}-needs"
+            subprocess.run([*pip, "--target", str(needs), "--upgrade", *MOVES[name].needs], check=True)
+            os.environ["PYTHONPATH"] = os.pathsep.join([str(needs), os.environ.get("PYTHONPATH", "")])
+        statuses.append(move_library(name, tree, chosen.out.resolve()))
     return max(statuses)
 
 

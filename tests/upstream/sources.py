@@ -19,9 +19,7 @@ _NO_TREE: Final = "name a source tree with TREE=path"
 
 def source_tree(library: Library, cache: Path, given: Path | None) -> Path:
     """A folder with the sources of a library: the given one, or what Debian has, downloaded once."""
-    folder = given or cache / library.folder
-    if given is None and not folder.is_dir():
-        _unpack(_archive(library, cache / "debian"), folder)
+    folder = given or unpacked_archive(library.debian, library.version, cache)
     for path, distribution in library.submodules.items():
         # Archives of repositories leave their submodules out; distributions have them.
         if not any((folder / path).glob("*")):
@@ -29,7 +27,15 @@ def source_tree(library: Library, cache: Path, given: Path | None) -> Path:
     return folder
 
 
-def _archive(library: Library, folder: Path) -> Path:
+def unpacked_archive(package: str, version: str, cache: Path) -> Path:
+    """The sources of a package of Debian, downloaded once."""
+    folder = cache / f"{package}-{version}"
+    if not folder.is_dir():
+        _unpack(_archive(package, version, cache / "debian"), folder)
+    return folder
+
+
+def _archive(package: str, version: str, folder: Path) -> Path:
     """The archive that Debian calls the original one, from the mirror of this machine."""
     if shutil.which("apt-get") is None:
         raise SystemExit(f"this machine has no apt-get: {_NO_TREE}")
@@ -47,10 +53,10 @@ def _archive(library: Library, folder: Path) -> Path:
     command = ["apt-get", "--quiet", *[f"--option={name}={value}" for name, value in options.items()]]
     subprocess.run([*command, "update"], check=True)
     # The packages of Debian's own changes are not needed, and a mirror may have newer ones.
-    subprocess.run([*command, "source", "--tar-only", library.debian], cwd=folder, check=True)
-    archives = [*folder.glob(f"{library.debian}_{library.version}*.orig.tar.*")]
+    subprocess.run([*command, "source", "--tar-only", package], cwd=folder, check=True)
+    archives = [*folder.glob(f"{package}_{version}*.orig.tar.*")]
     if len(archives) != 1:
-        raise SystemExit(f"{SUITE} has no {library.debian} {library.version}: {_NO_TREE}")
+        raise SystemExit(f"{SUITE} has no {package} {version}: {_NO_TREE}")
     return archives[0]
 
 

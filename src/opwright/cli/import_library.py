@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="import this module in a process of its own, and read what it registers (may be repeated); "
-        "this runs the code of the module",
+        help="import this module, which a path may name too, in a process of its own, and read what it registers "
+        "(may be repeated); this runs the code of the module",
     )
     parser.add_argument(
         "--derivatives",
@@ -112,8 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         action="append",
         default=[],
-        help="with --check, the module or library that was built from FILE: load it and the original, each in a "
-        "process of its own, and compare what PyTorch's dispatcher has of both (may be repeated); this runs their code",
+        help="with --check, the module or library that was built from FILE, such as `ported/acme`, a package in a "
+        "folder: load it and the original, each in a process of its own, and compare what PyTorch's dispatcher has of "
+        "both (may be repeated); this runs their code",
     )
     parser.add_argument(
         "--samples",

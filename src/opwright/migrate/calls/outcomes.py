@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
+from opwright.migrate.calls.recorder import module_name
 from opwright.migrate.calls.stored_calls import DecodedCall, StoredRecord
 
 _Torch: TypeAlias = Any
@@ -49,7 +50,7 @@ def find_operator(torch: _Torch, name: str, modules: Sequence[str]) -> _Operator
     if colons:
         operation, _, overload = rest.partition(".")
         return _attribute(torch.ops, f"{namespace}.{operation}.{overload or 'default'}")
-    packages = {module.partition(".")[0] for module in modules}
+    packages = {module_name(module).partition(".")[0] for module in modules}
     parts = name.split(".")
     for count in range(len(parts) - 1, 0, -1):
         module, inside = ".".join(parts[:count]), parts[count:]

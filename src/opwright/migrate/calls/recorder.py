@@ -291,6 +291,15 @@ class Recorder:
         return recorded
 
 
+def module_name(name: str) -> str:
+    """The name by which a process imports a module, which may be named by the path of its file or folder.
+
+    >>> module_name("ported/acme"), module_name("ops.py"), module_name("acme._C")
+    ('acme', 'ops', 'acme._C')
+    """
+    return os.path.basename(name).removesuffix(".py")
+
+
 def is_extension(module: object) -> bool:
     """Whether a module is no Python."""
     return str(getattr(module, "__file__", None) or "").endswith(_LIBRARY_SUFFIXES)

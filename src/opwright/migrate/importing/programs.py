@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 
 from opwright.migrate.calls.compared_calls import compare_outcomes
 from opwright.migrate.calls.outcomes import read_outcomes, repeat_calls
-from opwright.migrate.calls.recorder import CallFile, functions_in, is_extension, operator_name
+from opwright.migrate.calls.recorder import CallFile, functions_in, is_extension, module_name, operator_name
 from opwright.migrate.calls.stored_calls import read_calls
 from opwright.migrate.calls.tried_calls import tried_facts
 from opwright.source.terminal import tell
@@ -46,10 +46,13 @@ def _answer(value: object) -> None:
 
 def _import_modules(modules: Sequence[str]) -> None:
     for name in modules:
+        folder, _ = os.path.split(name)
         if name.endswith(LIBRARY_SUFFIXES):
             import_module("torch").ops.load_library(os.path.abspath(name))
-        else:
-            import_module(name)
+            continue
+        if folder:
+            sys.path.insert(0, os.path.abspath(folder))
+        import_module(module_name(name))
 
 
 #: A kernel in the text of an operator: one that another takes the place of is inactive. The author may choose what
@@ -137,7 +140,7 @@ def _dumps(torch: _Torch) -> dict[str, str]:
 
 def _functions(modules: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The functions of modules of pybind11 and others that are no Python, in the packages of modules, with theirs."""
-    packages = {name.partition(".")[0] for name in modules}
+    packages = {module_name(name).partition(".")[0] for name in modules}
     for name, module in sorted(sys.modules.items()):
         is_inside = is_extension(sys.modules.get(name.rpartition(".")[0]))
         if name.partition(".")[0] in packages and is_extension(module) and not is_inside:

@@ -1,0 +1,113 @@
+"""Libraries that are moved by the steps of docs/from-existing.md: their sources, and what a maintainer edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+__all__ = ["BUILD", "MOVES", "SETUPS", "Move"]
+
+#: The `setup.py` of ports, and of originals whose own does more than build their operators, by the library's name.
+SETUPS: Final = Path(__file__).with_name("setups")
+
+
+#: What builds a shared object beside its sources.
+BUILD: Final = "python setup.py --quiet build_ext --inplace"
+
+
+class Move(NamedTuple):
+    """A library: what is imported and built, its own tests, and what a maintainer edits.
+
+    The sources are a `distribution` of the package index, an archive of Debian, which `debian` names with the version,
+    or a tree that the user gives. The commands `build` build the original, and `loaded` is what processes load: a
+    shared object, by a pattern, or the folder of a package; `ported` is that of the port if it has another name.
+    `paths` are the folders with packages and tests, and `needs` what tests need besides PyTorch. `opwright import
+    --edit` changes the port, unless `edit`, which comes after it, does all of that. `differences` are those that two
+    processes have to tell, by operator and kind: the edits say nothing of what they are about.
+    """
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    loaded: str
+    edit: Callable[[Path], None]
+    ported: str = ""
+    distribution: str = ""
+    debian: tuple[str, str] | None = None
+    build: tuple[str, ...] = (BUILD,)
+    paths: tuple[str, ...] = (".",)
+    needs: tuple[str, ...] = ()
+    is_edited: bool = True
+    differences: frozenset[tuple[str, str]] = frozenset()
+
+
+def _replace(path: Path, pattern: str, text: str, count: int = 0) -> None:
+    """Replace what a pattern has in a file. Raises SystemExit if it is not there."""
+    after, times = re.subn(pattern, text, path.read_text(), count=count, flags=re.DOTALL | re.MULTILINE)
+    if not times:
+        raise SystemExit(f"{path}: nothing is {pattern}")
+    path.write_text(after)
+
+
+def _edit_torchlpc(folder: Path) -> None:
+    """Delete the registrations, whose kernels record gradients that only its classes of autograd in Python correct."""
+    source = folder / "torchlpc/csrc/scan_cpu.cpp"
+    _replace(source, r'extern "C" \{.*?\n\}\n\}\n', "")
+    _replace(source, r"^TORCH_LIBRARY\w*\(.*?^\}\n", "")
+    loading = "    from ._load import load_library\n\n    load_library()\n"
+    _replace(folder / "torchlpc/__init__.py", r"    from \. import _C\n", loading)
+
+
+def _edit_torchaudio(folder: Path) -> None:
+    """Keep two kernels by hand, which record gradients themselves, and delete the definitions of their operators."""
+    for name, source in (("forced_align", "forced_align/compute.cpp"), ("ray_tracing", "rir/ray_tracing.cpp")):
+        by_hand = r"\1  manual_kernel_registration: True\n"
+        _replace(folder / "torchaudio.yaml", rf"(^- func: {name}\([^\n]*\n)  dispatch: [^\n]*\n", by_hand)
+        _replace(folder / "src/libtorchaudio" / source, r"^TORCH_LIBRARY_FRAGMENT\(.*?^\}\n", "")
+
+
+def _edit_bitsandbytes(folder: Path) -> None:
+    """Load the generated operators where their schemas stood."""
+    loading = "import torch\n\nfrom bitsandbytes.operators._load import load_library\n\nload_library()\n"
+    _replace(folder / "bitsandbytes/_ops.py", r"^import torch\n", loading, count=1)
+
+
+_AUDIO: Final = "src/libtorchaudio"
+MOVES: Final = {
+    "torchlpc": Move(
+        sources=("torchlpc/csrc",),
+        tests=("tests/test_extension.py",),
+        loaded="torchlpc/_C*.so",
+        edit=_edit_torchlpc,
+        distribution="torchlpc==0.7.2",
+        is_edited=False,
+        # PyTorch's fallback records what the kernels do before and after they write through pointers.
+        differences=frozenset({("torchlpc::lpc", "lost")}),
+    ),
+    "torchaudio": Move(
+        sources=(*[f"{_AUDIO}/{name}" for name in ("lfilter.cpp", "overdrive.cpp", "rir", "rnnt", "forced_align")],),
+        tests=(
+            *[
+                f"test/torchaudio_unittest/{name}_cpu_test.py"
+                for name in ("functional/functional", "functional/autograd")
+            ],
+            "-k",
+            "lfilter or overdrive or rnnt or forced_align or biquad",
+        ),
+        loaded="src/torchaudio/lib/_torchaudio*.so",
+        ported="src/torchaudio/lib/libtorchaudio.so",
+        edit=_edit_torchaudio,
+        debian=("pytorch-audio", "2.6.0"),
+        paths=("src", "test"),
+        needs=("parameterized", "scipy"),
+    ),
+    # The sources are those of the repository, which has the tests: TREE names a copy.
+    "bitsandbytes": Move(
+        sources=("bitsandbytes",),
+        tests=("tests/test_ops.py",),
+        loaded="bitsandbytes",
+        edit=_edit_bitsandbytes,
+        build=("cmake -DCOMPUTE_BACKEND=cpu -DCMAKE_BUILD_TYPE=Release -S . -B build", "cmake --build build"),
+    ),
+}
