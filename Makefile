@@ -343,13 +343,14 @@ stable-releases: $(REFERENCE)
 field-moved: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba
 	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.field_replay.moved
-# A library of others, moved by the steps of docs/from-existing.md: its own tests run with the original and the port, and
-# both repeat the calls of these tests in two processes. It needs the network.
+# Libraries of others, moved by the steps of docs/from-existing.md: their own tests run with the original and the port, and
+# both repeat the calls of these tests in two processes. It needs the network, and apt-get for what only Debian has with
+# its tests. ONLY=bitsandbytes needs TREE, a copy of its repository, and CMake.
 .PHONY: move
 move: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools numba
-	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.upstream.moved $(ONLY)
-# Libraries of others built with Opwright by the steps of docs/from-torch-scatter.md, beside the originals: results,
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.upstream.moved $(ONLY) $(if $(TREE),--tree '$(TREE)')
+# Libraries of others built with Opwright by the steps of docs/from-existing.md, beside the originals: results,
 # gradients and schemas are compared.
 field-port: $(REFERENCE)
 	$(PIP) --target $(FIELD) --upgrade setuptools scipy

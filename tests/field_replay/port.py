@@ -1,6 +1,6 @@
 """Builds libraries of others with Opwright, beside the originals: `python -m tests.field_replay.port`.
 
-The steps are those of docs/from-torch-scatter.md: download the source distribution, `opwright import`, compare, delete
+The steps are those of docs/from-existing.md: download the source distribution, `opwright import`, compare, delete
 what the library file takes the place of, apply what is written by hand, and build. The package is then compared with
 the original one, which is built from the same distribution: the results of the same calls, gradients against numerical
 ones, and `torch.library.opcheck`. A package whose entries say what operators need runs the tests of its sources, which

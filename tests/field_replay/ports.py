@@ -1,6 +1,6 @@
 """The libraries of others that are built with Opwright, and what is written by hand for each.
 
-docs/from-torch-scatter.md takes the same steps. Files and replacements are ours; nothing here is from the libraries.
+docs/from-existing.md takes the same steps. Files and replacements are ours; nothing here is from the libraries.
 """
 
 from __future__ import annotations

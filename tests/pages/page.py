@@ -17,6 +17,7 @@ _TIME_LIMIT = 600
 
 _FENCE = re.compile(r"(?ms)^```(\w*)([^\n]*)\n(.*?)^```$")
 _TITLE = re.compile(r'title="([^"]+)"')
+_PART = re.compile(r"<!-- folder: ([\w-]+) -->")
 _AFTER = re.compile(r'\bafter="([^"]*)"')
 
 
@@ -24,7 +25,8 @@ class Block(NamedTuple):
     """A block of code: its language, the file that it is or belongs to, its text, and its line in the page.
 
     A block of a language without a title belongs to no file. With `is_added`, the text is appended to the file, or
-    inserted behind the line `after`.
+    inserted behind the line `after`. A comment of the page, `<!-- folder: NAME -->`, begins the `part` of the name,
+    whose files and commands have a folder of their own.
     """
 
     language: str
@@ -33,13 +35,15 @@ class Block(NamedTuple):
     text: str
     line: int
     after: str = ""
+    part: str = ""
 
 
 class Page(NamedTuple):
-    """A page, and the folder in which its files are written and its commands run."""
+    """A page, the folder in which files are written and commands run, and the part of the page that these are."""
 
     path: Path
     folder: Path
+    part: str = ""
 
     def blocks(self) -> Iterator[Block]:
         """The blocks of code, in their order."""
@@ -55,12 +59,15 @@ class Page(NamedTuple):
                 code,
                 line,
                 after[1] if after else "",
+                ([""] + _PART.findall(text, 0, match.start()))[-1],
             )
 
     def run(self) -> int:
         """Write each file and run each command. Gives the number of commands. A test fails if one of them does."""
         count = 0
         for block in self.blocks():
+            if block.part != self.part:
+                continue
             if block.text.startswith(("error[", ">>> ")):
                 # What a program says, which other tests look for, and what doctest runs.
                 continue

@@ -15,7 +15,7 @@ from tests.pages.page import Page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Pages that authors follow from the first line to the last one.
-FOLLOWED = ("guide", "agents", "cookbook", "from-torch-library", "from-torch-scatter", "backend-tutorial")
+FOLLOWED = ("guide", "agents", "cookbook", "backend-tutorial")
 
 
 @pytest.mark.thorough
@@ -38,9 +38,23 @@ def test_the_page_on_imports_can_be_followed(tmp_path: Path) -> None:
     assert Page(DOCS / "from-existing.md", tmp_path).run() > 0
 
 
+@pytest.mark.thorough
+@pytest.mark.skipif(compiler_program() is None, reason="there is no C++ compiler")
+@pytest.mark.parametrize("part", ["pieces", "custom-op", "scatter"])
+def test_moves_by_hand_can_be_followed(part: str, tmp_path: Path) -> None:
+    """The files of a part are written, and its commands run and print what the page shows."""
+    assert Page(DOCS / "from-existing.md", tmp_path, part).run() > 0
+
+
 def test_the_page_on_ports_can_be_followed(tmp_path: Path) -> None:
     """The ported kernels that the page shows are those that the command writes."""
-    assert Page(DOCS / "porting.md", tmp_path).run() > 0
+    assert Page(DOCS / "from-existing.md", tmp_path, "stable").run() > 0
+
+
+def test_each_part_of_the_page_on_imports_is_followed() -> None:
+    """A part is in one of the tests above."""
+    parts = {block.part for block in Page(DOCS / "from-existing.md", DOCS).blocks()}
+    assert parts == {"", "pieces", "custom-op", "scatter", "stable"}
 
 
 def test_the_page_on_selective_builds_can_be_followed(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ HEAD: Final = (
 )
 TYPES: Final = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "int8", "bool")
 SHAPES: Final = ((3, 4), (4,), (3, 1), (), (3, 3), (0, 4))
-#: What PyTorch's in-place sums refuse and ported ones compute, as `docs/porting.md` says.
+#: What PyTorch's in-place sums refuse and ported ones compute, as `docs/from-existing.md` says.
 OVERLAP: Final = "the written-to tensor refer to a single memory location"
 PLACE: Final = re.compile(r"(?:stays|does not compile): \S*?kernels\.cpp:(\d+): (.*)")
 
