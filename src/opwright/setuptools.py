@@ -403,10 +403,10 @@ class BuildOperators(build_ext):
             if isinstance(extension, FastCalls):
                 extension.complete(self.build_temp)
         # PyTorch's command compiles with Ninja, and for GPUs. It gets all that this one has been told.
-        command = import_module("torch.utils.cpp_extension").BuildExtension(
-            self.distribution, no_python_abi_suffix=True
-        )
+        command = import_module("torch.utils.cpp_extension").BuildExtension(self.distribution)
         vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
+        # Modules of Python beside the operators keep the version of Python in their names.
+        command.get_ext_filename = self.get_ext_filename
         # Ninja and the linker understand `..` behind a link differently.
         command.build_temp = os.path.realpath(self.build_temp)
         _leave_out_python(command)

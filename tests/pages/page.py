@@ -59,7 +59,7 @@ class Page(NamedTuple):
                 code,
                 line,
                 after[1] if after else "",
-                ([""] + _PART.findall(text, 0, match.start()))[-1],
+                ["", *_PART.findall(text, 0, match.start())][-1],
             )
 
     def run(self) -> int:

@@ -93,7 +93,7 @@ MOVES: Final = {
                 for name in ("functional/functional", "functional/autograd")
             ],
             "-k",
-            "lfilter or overdrive or rnnt or forced_align or biquad",
+            "lfilter or overdrive or rnnt or forced_align",
         ),
         loaded="src/torchaudio/lib/_torchaudio*.so",
         ported="src/torchaudio/lib/libtorchaudio.so",

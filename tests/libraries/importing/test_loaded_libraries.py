@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.migrate.importing.process import loaded_library
 
 LIVE = """\
 import torch
@@ -183,3 +184,39 @@ def test_no_registration_of_a_built_library_is_silent(capsys: pytest.CaptureFixt
     status, printed = run(capsys, os.path.abspath("un.so"), "--check", "--port", "un.so")
     assert status == 0, printed
     assert "compared in two processes: 11 operators" in printed
+
+
+@pytest.mark.usefixtures("torch")
+def test_operators_of_pytorch_are_not_those_of_a_library() -> None:
+    """What a module of PyTorch registers, which a library is the first to import, is not what the library registers."""
+    Path("importing.py").write_text(f"import torch.ao.quantization.fx._decomposed\n{LIVE}")
+    loaded = loaded_library(["importing"])
+    assert loaded.operators.keys() == loaded_library(["acme_live"]).operators.keys()
+    assert loaded.others == {}
+
+
+@pytest.mark.usefixtures("torch")
+def test_packages_of_one_name_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    """A path names the package of each side."""
+    for folder, text in (("old", LIVE), ("new", LIVE.replace("by=1", "by=2"))):
+        Path(folder, "acme_two").mkdir(parents=True)
+        Path(folder, "acme_two", "__init__.py").write_text(text)
+    assert main(["import", "--module", "old/acme_two", "--out", "o.yaml", "--check", "--port", "old/acme_two"]) == 0
+    capsys.readouterr()
+    assert main(["import", "--module", "old/acme_two", "--out", "o.yaml", "--check", "--port", "new/acme_two"]) == 1
+    assert "changed: " in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("torch")
+def test_functions_of_modules_that_a_port_lost_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A function of a module that is no Python becomes an operator, or stays; those of modules inside count too."""
+    module = "import types\n__file__ = 'acme_ext.so'\ndef f(x): return x\n"
+    Path("acme_ext.py").write_text(f"{module}sub = types.ModuleType('acme_ext.sub')\nsub.g = f\n")
+    assert loaded_library(["acme_ext"]).functions == [("acme_ext", "f"), ("acme_ext", "sub.g")]
+    port = "import torch\nlibrary = torch.library.Library('acme_ext', 'DEF')\nlibrary.define('f(Tensor x) -> Tensor')\n"
+    Path("port.py").write_text(port)
+    assert main(["import", "--module", "acme_ext", "--out", "o.yaml", "--check", "--port", "port"]) == 1
+    printed = capsys.readouterr().out
+    assert "lost: `acme_ext.sub.g`: the port has neither an operator nor it" in printed
+    assert "`acme_ext.f`" not in printed
+    assert "compared in two processes: 0 operators, 0 kernels, 2 functions of modules: 1 difference is lost" in printed

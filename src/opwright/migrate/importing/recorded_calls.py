@@ -58,7 +58,9 @@ def record_command(command: Sequence[str], namespaces: Sequence[str], modules: S
     """
     with tempfile.TemporaryDirectory() as folder:
         wanted, calls = os.path.join(folder, "wanted.json"), os.path.join(folder, "calls")
-        Path(wanted).write_text(json.dumps([calls, [*namespaces], [*map(recorder.module_name, modules)]]), encoding="utf-8")
+        Path(wanted).write_text(
+            json.dumps([calls, [*namespaces], [*map(recorder.module_name, modules)]]), encoding="utf-8"
+        )
         hook = os.path.join(folder, "hook")
         os.mkdir(hook)
         Path(hook, "sitecustomize.py").write_text(_sitecustomize(hook), encoding="utf-8")
