@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from opwright.release.inputs import from_source_path
-from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from opwright.workspace.overlay import with_texts
 from tests.conformance.inputs import BUILD_PROGRAM, input_folder
 from tests.conformance.jobs import FOLDERS, INPUTS, PER_OPERATOR, Job, generate_code
 from tests.conformance.release_inputs import RELEASES

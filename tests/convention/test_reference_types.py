@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from opwright.convention import lazy, native, shared_types, structured
-from opwright.convention.lazy import NodeConvention
+from opwright.backends.lazy import convention as lazy
+from opwright.backends.lazy.convention import NodeConvention
+from opwright.convention import native, shared_types, structured
 from opwright.convention.python.parameter import type_name
 from opwright.model.native_function import TypeStyle
 from opwright.schema import Type, parse_type

@@ -26,7 +26,7 @@ from tests.test_layering import WINGS
 from tests.torchgen_interface.symbols import symbols
 
 #: What drop-in programs never import: the other wings, and plug-ins.
-OUTSIDE = {"builds", "libraries", "migrate", "tools", "plugin", "plugins", "setuptools", "wheels"}
+OUTSIDE = {"builds", "libraries", "migrate", "tools", "plugin", "plugins", "setuptools", "wheels", "workspace"}
 #: Parts of other rooms.
 PARTS_OUTSIDE = ("emit.stubs", "mobile.executorch_dialect", "mobile.executorch")
 #: Guests that drop-in programs use.

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from opwright.cli.main import main as run_opwright
-from opwright.files.user_files import finish_killed_runs
+from opwright.workspace.user_files import finish_killed_runs
 from tests.cuts.sources import Piece, Sources
 
 BATCH: Final = 100
 KILLED: Final = """
 import os, sys
 from opwright.cli.main import main
-from opwright.files import user_outputs
+from opwright.workspace import user_outputs
 count, replace = int(sys.argv[1]), user_outputs.UserFiles.replace
 def replaced(self, *arguments):
     global count

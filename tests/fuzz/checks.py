@@ -6,7 +6,6 @@ import json
 from functools import cache
 
 from opwright.release.inputs import Inputs, from_source_path
-from opwright.release.overlay import with_texts
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
@@ -15,6 +14,7 @@ from opwright.tools.check.fixing import fix_files
 from opwright.tools.check.formats import render_github, render_json, render_sarif
 from opwright.tools.check.settings import load_settings
 from opwright.tools.check.suppressions import ALL, CodeFilter
+from opwright.workspace.overlay import with_texts
 from tests.tools.check.cases import RELEASE, load_cases
 
 #: The files of the cases, which have something to fix.

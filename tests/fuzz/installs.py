@@ -15,9 +15,9 @@ from random import Random
 from typing import Any
 from unittest import mock
 
-from opwright.files.user_files import finish_killed_runs
 from opwright.source.diagnostic import Diagnostics
 from opwright.torchgen import install
+from opwright.workspace.user_files import finish_killed_runs
 
 #: Texts, each of which stands for a folder and runs.
 SEEDS = ["install"]

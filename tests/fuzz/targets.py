@@ -31,8 +31,8 @@ from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_fam
 from opwright.files.plan import file_specs
 from opwright.libraries.rows import LIBRARY
 from opwright.mobile.rows import EXECUTORCH, UPGRADERS
+from opwright.mobile.upgrader_tables import UpgraderTables
 from opwright.mobile.upgraders.emitter import upgrader_source
-from opwright.mobile.upgraders.model import UpgraderTables
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
@@ -43,12 +43,12 @@ from opwright.model.more_inputs import Docstring
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.source.codes import UNKNOWN_FORM
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
+from opwright.workspace.overlay import with_texts
 from tests.conformance.mutate import base_name
 from tests.conformance.selections import SELECTIONS
 from tests.dialects.cases import load_cases

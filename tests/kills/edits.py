@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 from unittest.mock import patch
 
 from opwright.cli import main
-from opwright.files import user_files
 from opwright.files.staging import STAGING_PREFIX
+from opwright.workspace import user_files
 from tests.kills.lines import run_traced
 
 __all__ = ["Disturbances", "Outcome"]

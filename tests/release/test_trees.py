@@ -15,7 +15,6 @@ from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, LEARNED_KEYS, dispatch_keys
 from opwright.release.inputs import Inputs, from_source_path
-from opwright.release.overlay import with_texts
 from opwright.release.rules import Rules
 from opwright.release.store import GENERATOR
 from opwright.release.tree import facts_of, rules_of
@@ -27,6 +26,7 @@ from opwright.schema.types import BASES
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 from opwright.torchgen.forwarding import module_file
+from opwright.workspace.overlay import with_texts
 from tests.release.fake_torch import generator_files, write_files, write_source_tree
 
 #: The rows whose change is in none of the files that are read.

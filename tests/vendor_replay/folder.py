@@ -13,12 +13,12 @@ from opwright.emit.registry import executorch_families
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs
-from opwright.release.overlay import with_texts
 from opwright.run.request import ExecutorchFiles
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
 from opwright.source.nodes import MappingNode, Node, SequenceNode
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.workspace.overlay import with_texts
 from tests.conformance.report import table
 from tests.vendor_replay.replay import Members, note_line
 from tests.vendor_replay.vendors import PLUGINS

@@ -18,7 +18,6 @@ from opwright.backends.dispatch.resolution import ENTRY_NAME
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.release.inputs import Inputs
-from opwright.release.overlay import narrow_text, with_texts
 from opwright.source.codes import INPUT_MISSING, UNKNOWN_FUNCTION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity, did_you_mean
 from opwright.source.items import split_items
@@ -26,6 +25,7 @@ from opwright.source.text import SourceFile
 from opwright.tools.check.checking import CheckRequest, check
 from opwright.tools.check.formats import render_json
 from opwright.tools.explain.loading import ExplainRequest, narrowed_inputs
+from opwright.workspace.overlay import narrow_text, with_texts
 
 __all__ = ["FILES", "answer"]
 

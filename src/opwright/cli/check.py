@@ -26,7 +26,6 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write, wants_color
-from opwright.files.user_files import finish_killed_runs
 from opwright.release.inputs import Inputs
 from opwright.source.code_pages import code_names
 from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
@@ -48,6 +47,7 @@ from opwright.tools.check.formats import (
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
 from opwright.tools.files.file_kinds import expand_folders
+from opwright.workspace.user_files import finish_killed_runs
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github", "lintrunner")
 _FAIL_ON: Final = ("warning", "error", "never")

@@ -20,14 +20,14 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
-from opwright.files.user_files import finish_killed_runs
-from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
 from opwright.source.terminal import print_document, say
 from opwright.source.text import SourceFile
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import dumped_files, parse_dump, render_dump
+from opwright.workspace.user_files import finish_killed_runs
+from opwright.workspace.user_outputs import write_user_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

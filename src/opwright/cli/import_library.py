@@ -156,7 +156,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the file, or compare it with the sources."""
     from opwright.cli import console
-    from opwright.files.user_files import finish_killed_runs
     from opwright.migrate.importing.process import is_module
     from opwright.migrate.importing.recorded_calls import calls_of
     from opwright.migrate.importing.run import (
@@ -167,6 +166,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         record_calls,
         write_import,
     )
+    from opwright.workspace.user_files import finish_killed_runs
 
     finish_killed_runs()
     macros = dict(word.partition("=")[::2] for word in arguments.define)

@@ -71,9 +71,9 @@ def _release(text: str) -> tuple[int, int]:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Port the sources, and tell what stays."""
     from opwright.cli import console
-    from opwright.files.user_files import finish_killed_runs
     from opwright.migrate.porting.run import PortRequest, compiled_port, port_sources, write_port
     from opwright.release.view import NATIVE_FUNCTIONS
+    from opwright.workspace.user_files import finish_killed_runs
 
     finish_killed_runs()
     pytorch = open_named_inputs(arguments, sink).read_text(NATIVE_FUNCTIONS).text

@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.mobile.upgraders.model import UpgraderTables
+    from opwright.mobile.upgrader_tables import UpgraderTables
     from opwright.model.executorch import ExecutorchOperator
 
 UPGRADERS: Final[Dialect[UpgraderTables]] = Dialect(
     "upgraders",
     package="opwright.mobile.upgraders",
     fields=("upgraders",),
-    loads_into="opwright.mobile.upgraders.model:UpgraderTables",
+    loads_into="opwright.mobile.upgrader_tables:UpgraderTables",
 )
 #: The operators of ExecuTorch. Files of custom operators begin like those of PyTorch's own.
 EXECUTORCH: Final[Dialect[tuple[ExecutorchOperator, ...]]] = Dialect(

@@ -14,11 +14,11 @@ from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.files.plain_files import read_plain_file
 from opwright.files.staging import staging_name
-from opwright.files.user_files import UserFiles, exchange_files
 from opwright.files.writer import write_fault
 from opwright.source.diagnostic import Fault
 from opwright.source.terminal import tell
 from opwright.torchgen.forwarding import MARK, PACKAGE, module_file, offered_modules
+from opwright.workspace.user_files import UserFiles, exchange_files
 
 _FRONT = "opwright_torchgen"
 _PATH_FILE = f"{_FRONT}.pth"

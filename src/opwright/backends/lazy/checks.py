@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from opwright.backends.lazy import convention as lazy
+from opwright.backends.lazy.convention import NodeArguments, NodeConvention
 from opwright.backends.lazy.kernel import VIEW_COPY, LazyKernel, has_meta_function, shape_declaration
-from opwright.convention import lazy
-from opwright.convention.lazy import NodeArguments, NodeConvention
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.emit.emitter import Job

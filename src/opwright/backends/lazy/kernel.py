@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from opwright.backends.lazy.convention import NodeArgument
 from opwright.backends.lazy.node import LazyNode, node_of, op_kind
 from opwright.convention import dispatcher
-from opwright.convention.lazy import NodeArgument
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
 from opwright.model.lazy_backend import LazyNames

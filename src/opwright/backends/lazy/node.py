@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opwright.convention import lazy
-from opwright.convention.lazy import NodeArgument, NodeArguments, NodeConvention
+from opwright.backends.lazy import convention as lazy
+from opwright.backends.lazy.convention import NodeArgument, NodeArguments, NodeConvention
 from opwright.cpp import c_types
 from opwright.model.lazy_backend import (
     NATIVE_PROPERTIES,

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from opwright.incremental.identity import input_files
-from opwright.release.overlay import RecordedInputs
 from opwright.release.store import TREE_VERSION
 from opwright.release.view import NATIVE_FUNCTIONS, Inputs
 from opwright.run.generation import Generation
 from opwright.source.records import NamedTuple
+from opwright.workspace.overlay import RecordedInputs
 
 if TYPE_CHECKING:
     from opwright.files.plan import FileSpec, PlannedFile

@@ -12,7 +12,6 @@ from typing import Final
 
 from opwright.dialects.names import namespace_conflict
 from opwright.files.staging import staging_name
-from opwright.files.user_files import UserFiles
 from opwright.files.writer import file_holds, make_folder, write_fault
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.requirements import torch_series
@@ -24,6 +23,7 @@ from opwright.source.nodes import Scalar
 from opwright.source.project_file import has_windows_device
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.workspace.user_files import UserFiles
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
 _DEVICE_NAME: Final = re.compile(r"[a-z][a-z0-9]*")

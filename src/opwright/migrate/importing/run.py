@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from opwright.files.user_outputs import write_user_files
 from opwright.libraries.extension.generated import library_code
 from opwright.libraries.extension.kernel_types import wrong_kernels
 from opwright.migrate.importing.always_run import AT_RUN_TIME
@@ -57,6 +56,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import CppFunction, result_types, schema_type
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
+from opwright.workspace.user_outputs import write_user_files
 
 _SUFFIXES: Final = (*CPP_SUFFIXES, ".py")
 #: What a Python source says that registers something, maybe by names that another source gives.

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.files.user_outputs import write_user_files
 from opwright.libraries.dialect.callable_operators import CallableOperators
 from opwright.migrate.porting.compile_check import CompiledPort, compile_ported
 from opwright.migrate.porting.source import registrations, tree_of, trees_within
@@ -26,6 +25,7 @@ from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp import include_line, quoted_include_line
 from opwright.syntax.cpp_source import CPP_SUFFIXES
+from opwright.workspace.user_outputs import write_user_files
 
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

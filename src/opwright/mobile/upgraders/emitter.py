@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Final
 
+from opwright.mobile.upgrader_tables import Constant, Upgrader, UpgraderRange, UpgraderTables
 from opwright.mobile.upgraders.fields import LEFT_OUT_UPGRADERS, is_left_out
-from opwright.mobile.upgraders.model import Constant, Upgrader, UpgraderRange, UpgraderTables
 
 FILE_NAME: Final = "upgrader_mobile.cpp"
 

@@ -7,6 +7,14 @@ from typing import Final, TypeVar
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import Field
+from opwright.mobile.upgrader_tables import (
+    CalledOperator,
+    Constant,
+    Instruction,
+    Upgrader,
+    UpgraderRange,
+    UpgraderTables,
+)
 from opwright.mobile.upgraders.fields import (
     COUNTS,
     FILE_FIELDS,
@@ -17,14 +25,6 @@ from opwright.mobile.upgraders.fields import (
     SECOND_OPERANDS,
     UPGRADER_FIELDS,
     is_left_out,
-)
-from opwright.mobile.upgraders.model import (
-    CalledOperator,
-    Constant,
-    Instruction,
-    Upgrader,
-    UpgraderRange,
-    UpgraderTables,
 )
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean

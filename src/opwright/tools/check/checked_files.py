@@ -20,13 +20,13 @@ from opwright.dialects.table import (
 )
 from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs, from_source_path
-from opwright.release.overlay import with_texts
 from opwright.source.codes import UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checking import CheckRequest
 from opwright.tools.files.file_kinds import kind_of, owners_of, tree_around
+from opwright.workspace.overlay import with_texts
 
 _NAMESPACED: Final = re.compile(r"(?m)^\s*-?\s*[\"']?func[\"']?\s*:\s*[\"']?\w+::")
 

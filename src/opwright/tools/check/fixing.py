@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from opwright.files.user_files import UserFiles
 from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.edits import apply_edits, edits_of_file
@@ -15,6 +14,7 @@ from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import Findings
 from opwright.tools.check.fixes import with_suggestions
+from opwright.workspace.user_files import UserFiles
 
 #: A fix may uncover another one; a file needs few rounds.
 _ROUNDS: Final = 10

@@ -18,7 +18,6 @@ from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import device_flags, dispatch_keys
 from opwright.release.inputs import Inputs
-from opwright.release.overlay import narrow_text, with_texts
 from opwright.release.rules import Rules
 from opwright.release.store import FORMULA_HELPERS
 from opwright.release.tree import rules_of
@@ -30,6 +29,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.items import split_items
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.workspace.overlay import narrow_text, with_texts
 
 if TYPE_CHECKING:
     from opwright.source.items import ItemText

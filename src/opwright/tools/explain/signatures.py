@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
-from opwright.convention import dispatcher, lazy, native, public_api, structured, ufunc
+from opwright.backends.lazy import convention as lazy
+from opwright.convention import dispatcher, native, public_api, structured, ufunc
 from opwright.convention.functionalization import class_name, inverse_name, reverse_arguments
 from opwright.convention.python.bound import TORCH, PythonModule
 from opwright.convention.python.hints import Hints

@@ -15,12 +15,12 @@ from opwright.plugins.discovery import load_plugin
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.use import ensure_active
 from opwright.release.inputs import Inputs, from_source_path
-from opwright.release.overlay import with_texts
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, Label
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.files.file_kinds import kind_of as find_kind
 from opwright.tools.files.file_kinds import tree_around
+from opwright.workspace.overlay import with_texts
 
 
 def activate_plugins(names: Sequence[str], texts: Sequence[SourceFile], sink: Diagnostics) -> None:

@@ -15,7 +15,6 @@ from opwright.libraries.dialect.head import read_head
 from opwright.libraries.rows import LIBRARY
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
-from opwright.release.overlay import with_texts
 from opwright.release.tree import rules_of
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.signature import base_of_operation
@@ -32,6 +31,7 @@ from opwright.tools.files.file_kinds import owners_of
 from opwright.tools.lsp.library import derivatives_path, load_library
 from opwright.tools.lsp.operators import entries_of, plain_name
 from opwright.tools.lsp.project import Project, kind_of, tree_of
+from opwright.workspace.overlay import with_texts
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 #: Names that stand for themselves, and so would hide an argument; members of other things do not.

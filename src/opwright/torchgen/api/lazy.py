@@ -6,9 +6,9 @@ from itertools import chain
 from typing import Final
 
 from opwright.backends.dialect.lazy import PROPERTIES
+from opwright.backends.lazy import convention as lazy
+from opwright.backends.lazy.convention import NodeArgument, NodeConvention
 from opwright.backends.lazy.node import LazyNode, op_kind
-from opwright.convention import lazy
-from opwright.convention.lazy import NodeArgument, NodeConvention
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.model.lazy_backend import NodeMember, NodeProperties, NodeShape

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from opwright.release.inputs import from_source_path
-from opwright.release.overlay import RecordedInputs, narrow_text, with_texts
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
+from opwright.workspace.overlay import RecordedInputs, narrow_text, with_texts
 from tests.release.fake_torch import INPUT_NAMES, NATIVE, write_source_tree
 
 TAGS = "native/tags.yaml"

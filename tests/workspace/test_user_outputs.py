@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.files.user_files import finish_killed_runs
-from opwright.files.user_outputs import write_user_files
 from opwright.source.diagnostic import Fault
+from opwright.workspace.user_files import finish_killed_runs
+from opwright.workspace.user_outputs import write_user_files
 
 SOURCE = 'TORCH_LIBRARY(acme, m) { m.def("f(Tensor a) -> Tensor"); }\n'
 KERNEL = "#include <torch/extension.h>\nat::Tensor f(at::Tensor a){ return a.cummax(0); }\n"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from opwright.files import user_files
 from opwright.files.staging import replace_checked_state, staging_name
-from opwright.files.user_files import FileBusy, UserFiles, exchange_files, finish_killed_runs, lease
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
+from opwright.workspace import user_files
+from opwright.workspace.user_files import FileBusy, UserFiles, exchange_files, finish_killed_runs, lease
 
 OLD, NEW, SAVED, LATER = b"- func: old\n", b"- func: new, and longer\n", b"- func: saved\n", b"- func: saved later\n"
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from opwright.files.links import check_links
-from opwright.files.user_files import UserFiles
 from opwright.files.writer import Writer, write_fault
 from opwright.source.codes import CHANGED_MEANWHILE, NOT_A_FILE, OUTPUT_EXISTS
 from opwright.source.diagnostic import Fault
+from opwright.workspace.user_files import UserFiles
 
 
 def write_user_files(

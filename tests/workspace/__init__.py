@@ -1,0 +1,3 @@
+"""Tests of the way from slots to files."""
+
+from __future__ import annotations
