@@ -22,7 +22,7 @@ from tests.conformance.inputs import source_tree
 from tests.core.__main__ import contents, write_folder, write_zip
 from tests.core.closure import SOURCE, Closure, imports_of, module_paths
 from tests.core.installation import write_site
-from tests.test_layering import WINGS
+from tests.test_layering import WINGS, room
 from tests.torchgen_interface.symbols import symbols
 
 #: What drop-in programs never import: the other wings, and plug-ins.
@@ -61,6 +61,28 @@ def test_rooms_outside_exist() -> None:
     rooms = {name.split(".")[1] for name in module_paths() if "." in name}
     assert rooms >= OUTSIDE >= {*WINGS} - {"cli", "torchgen", *GUESTS_INSIDE}
     assert module_paths().keys() >= {*_PARTS}
+
+
+#: What the compiler has and no drop-in program needs, because plug-ins and several guests and tools share it. What one
+#: of these alone needs stands in the folder of that one, and does not join this list.
+SHARED = frozenset(
+    f"opwright.{name}"
+    for name in (
+        *("convention.stub_types", "emit.stubs", "emit.stubs.files", "emit.stubs.namespaces"),
+        *("dialects.extra_key_reader", "dialects.extra_key_schemas", "dialects.extra_keys", "dialects.named_files"),
+        *("dialects.listed_operators", "emit.file_family", "source.built_nodes", "source.code_pages", "source.edits"),
+        *("model.declared_outputs", "model.operator_records", "model.requirements", "run.provenance", "source.budget"),
+        *("syntax.cpp_functions", "syntax.cpp_source", "syntax.cpp_tokens", "syntax.cpp_types", "syntax.python"),
+        # It is started as a program.
+        "source.child_program.__main__",
+    )
+)
+
+
+def test_the_compiler_is_what_programs_need() -> None:
+    """The rooms of the compiler, but that of plug-ins, have what drop-in programs need, and what others share."""
+    compiler = {name for name in module_paths() if room(name) and room(name).split("/")[0] not in (*WINGS, "plugins")}
+    assert compiler - core().importers.keys() == SHARED
 
 
 def test_dependencies() -> None:
