@@ -15,7 +15,8 @@ from opwright.schema.function import FunctionSchema
 from opwright.schema.normal_form import NormalForm, normal_form
 from opwright.schema.type_parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
-from opwright.source.diagnostic import Diagnostics, Label, Suggestion
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
+from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
@@ -181,6 +182,13 @@ class EntryBuilder(EntryFields):
         """Reports a fault; the entry is then left out of the catalog."""
         self.failed = True
         self.context.sink.error(code, message, at, label=label, help=help, also=also)
+
+    def check_fields(self, node: MappingNode, names: Sequence[str], code: str, owner: str) -> None:
+        """Reports repeated keys of a mapping (E0107), and those that `owner` (such as `a reference has`) lacks."""
+        check_unique_keys(node, self.context.sink)
+        for key, _ in node.entries:
+            if key.value not in names:
+                self.fault(code, f"{owner} no field `{key.value}`", key.span, help=did_you_mean(key.value, names))
 
     def schema_fault(self, fault: SchemaFault, scalar: Scalar) -> None:
         """Reports a fault in schema text that is the value of a scalar, and the others of the text."""

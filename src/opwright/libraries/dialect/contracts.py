@@ -146,6 +146,8 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
                 "outputs": () if contract == "inplace" else fields.outputs,
                 "requirements": None if fields.requirements is None else fields.requirements.without(written),
             }
+            # What the results were before has no part in them.
+            differing |= {"reference": fields.reference} if contract == "functional" else {}
             tags = {"functional": frozenset[str](), "out": fields.made_tags, "inplace": frozenset(("inplace",))}
             overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], differing))
     return overloads

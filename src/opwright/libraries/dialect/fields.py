@@ -258,11 +258,7 @@ def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
 def _read_sample_fields(node: MappingNode, builder: EntryBuilder) -> tuple[str, ...]:
     """The samples of a mapping, which says besides what else tests call."""
     sink = builder.context.sink
-    check_unique_keys(node, sink)
-    for key, _ in node.entries:
-        if key.value not in _SAMPLE_NAMES:
-            message = f"samples have no field `{key.value}`"
-            builder.fault(codes.SAMPLE_SYNTAX, message, key.span, help=did_you_mean(key.value, _SAMPLE_NAMES))
+    builder.check_fields(node, _SAMPLE_NAMES, codes.SAMPLE_SYNTAX, "samples have")
     calls, drawn, generator = (node.get(name) for name in _SAMPLE_NAMES)
     is_drawn = True if drawn is None else expect_boolean(drawn, "`drawn`", sink)
     builder.failed |= is_drawn is None

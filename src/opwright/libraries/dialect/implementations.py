@@ -19,8 +19,8 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, KernelChoice
 from opwright.schema.function import FunctionSchema
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
-from opwright.source.expect import check_unique_keys, expect_integer
+from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.expect import expect_integer
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
@@ -94,11 +94,7 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
         message = "an implementation has the field `kernel` or `python`, which names a function"
         builder.fault(codes.IMPLEMENTATION, message, node.span, help='write `{kernel: fast, when: "self.dim() == 2"}`')
         return None
-    check_unique_keys(node, sink)
-    for field, _ in node.entries:
-        if field.value not in _NAMES:
-            message = f"an implementation has no field `{field.value}`"
-            builder.fault(codes.IMPLEMENTATION, message, field.span, help=did_you_mean(field.value, _NAMES))
+    builder.check_fields(node, _NAMES, codes.IMPLEMENTATION, "an implementation has")
     condition, when, priority = node.get("if"), node.get("when"), node.get("priority")
     number = 0 if priority is None else expect_integer(priority, "`priority`", sink)
     guard = "" if condition is None else _read_guard(condition, builder)

@@ -6,15 +6,13 @@ from typing import Final
 
 from opwright.dialects.field import FLAG, TEXT, Field
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
-from opwright.libraries.dialect.contracts import FIELD as CONTRACTS
 from opwright.libraries.dialect.implementations import is_python_function
-from opwright.libraries.dialect.saved import SAVED
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.library import Reference
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
-from opwright.source.expect import check_unique_keys, expect_boolean, expect_mapping
+from opwright.source.expect import expect_boolean, expect_mapping
 from opwright.source.nodes import MappingNode, Node, Scalar
 
 REFERENCE: Final = "reference"
@@ -41,7 +39,7 @@ _NAMES: Final = tuple([field.name for field in REFERENCE_FIELDS])
 def read_reference(node: Node, builder: EntryBuilder) -> Reference | None:
     """Read the function, or a mapping with more about it."""
     if builder.schema is not None:
-        reason = _misfit(builder.schema, builder.node)
+        reason = _misfit(builder.schema)
         if reason:
             message = f"`{builder.schema.name}` cannot have a reference: {reason}"
             builder.fault(codes.REFERENCE, message, node.span)
@@ -49,11 +47,7 @@ def read_reference(node: Node, builder: EntryBuilder) -> Reference | None:
     if not isinstance(node, MappingNode):
         return _read_function(node, builder, Reference(""))
     sink = builder.context.sink
-    check_unique_keys(node, sink)
-    for key, _ in node.entries:
-        if key.value not in _NAMES:
-            message = f"a reference has no field `{key.value}`"
-            builder.fault(codes.REFERENCE, message, key.span, help=did_you_mean(key.value, _NAMES))
+    builder.check_fields(node, _NAMES, codes.REFERENCE, "a reference has")
     tolerances, fallback = node.get("tolerances"), node.get("fallback")
     is_fallback = True if fallback is None else expect_boolean(fallback, "`fallback`", sink)
     builder.failed |= is_fallback is None
@@ -103,7 +97,7 @@ def _number(node: Node) -> float | None:
     return number if 0 < number < float("inf") else None
 
 
-def _misfit(schema: FunctionSchema, entry: MappingNode) -> str:
+def _misfit(schema: FunctionSchema) -> str:
     """Why an operator cannot have a reference; empty if it can."""
     if schema.kind is SchemaKind.out:
         return "it writes its results into arguments, and the overload without them can have one"
@@ -115,5 +109,4 @@ def _misfit(schema: FunctionSchema, entry: MappingNode) -> str:
         return "it returns something else than tensors"
     if not any(argument.type.is_tensor_like for argument in schema.arguments.all):
         return "it takes no tensor"
-    other = next((field for field in (CONTRACTS, SAVED) if entry.get(field) is not None), None)
-    return f"the entry has `{other}`" if other else ""
+    return ""

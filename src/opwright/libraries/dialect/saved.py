@@ -89,6 +89,7 @@ def _public(internal: UnlinkedFunction) -> UnlinkedFunction:
         "requirements": None,
         "returned": tuple([place for place, result in enumerate(results) if result.name not in fields.saved]),
         "returned_from": internal.schema,
+        "reference": fields.reference,
         "samples": fields.samples,
         "sample_generator": fields.sample_generator,
         "draws_samples": fields.draws_samples,

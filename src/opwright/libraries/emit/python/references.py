@@ -28,6 +28,13 @@ def functions_with_references(library: OperatorLibrary) -> tuple[NativeFunction,
     return tuple([function for function in library.catalog.functions if function.library_fields.reference is not None])
 
 
+def unread_arguments(function: NativeFunction) -> tuple[str, ...]:
+    """The arguments that a reference does not get: what is written as the results of an operator with contracts."""
+    if not function.library_fields.contracts:
+        return ()
+    return tuple([argument.name for argument in function.arguments.all if argument.is_write])
+
+
 def is_served(function: NativeFunction) -> bool:
     """Whether the reference computes on devices without a kernel."""
     reference = function.library_fields.reference
@@ -74,16 +81,20 @@ def decompositions():
     return {operator: function for operator, function in _references.items() if not operator._schema.is_mutable}
 
 
-def _add(operator, path):
-    """Name the function of an operator. Its module is imported at the first call."""
+def _add(operator, path, written=(), returned=None):
+    """Name the function of an operator. Its module is imported at the first call.
+
+    The function gets no arguments of the names `written`. The operator gives the `returned` ones of its results.
+    """
     schema = operator._schema
+    taken = [argument for argument in schema.arguments if argument.name not in written]
 
     @_functools.lru_cache(maxsize=None)
     def function():
         module, _, name = path.partition(":")
         found = getattr(_importlib.import_module(module), name)
-        positional = [argument.name for argument in schema.arguments if not argument.kwarg_only]
-        named = {argument.name: None for argument in schema.arguments if argument.kwarg_only}
+        positional = [argument.name for argument in taken if not argument.kwarg_only]
+        named = {argument.name: None for argument in taken if argument.kwarg_only}
         try:
             _inspect.signature(found).bind(*positional, **named)
         except TypeError as error:
@@ -95,11 +106,15 @@ def _add(operator, path):
 
     def reference(*arguments, **named):
         given = {**dict(zip([argument.name for argument in schema.arguments], arguments)), **named}
-        values = [(argument, given.get(argument.name, argument.default_value)) for argument in schema.arguments]
-        return function()(
+        values = [(argument, given.get(argument.name, argument.default_value)) for argument in taken]
+        results = function()(
             *[value for argument, value in values if not argument.kwarg_only],
             **{argument.name: value for argument, value in values if argument.kwarg_only},
         )
+        if returned is None:
+            return results
+        chosen = tuple([results[place] for place in returned])
+        return chosen if len(chosen) > 1 else chosen[0]
 
     _references[operator] = reference
 
@@ -210,7 +225,10 @@ def _texts(function: NativeFunction) -> list[str]:
     reference = function.library_fields.reference
     assert reference is not None
     operator = operator_expression(function)
-    texts = [f"_add({operator}, {string_literal(reference.path)})\n"]
+    fields = function.library_fields
+    more = f", written={unread_arguments(function)!r}" if fields.contracts else ""
+    more += f", returned={fields.returned!r}" if fields.returned_from is not None else ""
+    texts = [f"_add({operator}, {string_literal(reference.path)}{more})\n"]
     if is_served(function):
         name = f"_{function.name.unambiguous}_declared"
         has_sizes = has_fake(function) and not depends_on_values(function.library_fields.outputs)
