@@ -446,10 +446,11 @@ asan: $(REFERENCE)
 
 # Right kernels of ten kinds, wrong ones and cheats, judged by `opwright accept` with the seed 1 and with SEED, beside what usual
 # judges say of them. Kernels in Numba and Triton are left out where these cannot be installed.
+# TIMES: how often each is judged with the same seed, with one verdict.
 judge: SEED ?= 2
 judge: $(REFERENCE)
 	@$(PIP) numba triton || echo 'Numba or Triton is missing: their kernels are left out'
-	$(VENV)/bin/python -m tests.judge --seeds 1 $(SEED) $(if $(ONLY),--only '$(ONLY)')
+	$(VENV)/bin/python -m tests.judge --seeds 1 $(SEED) $(if $(ONLY),--only '$(ONLY)') $(if $(TIMES),--times $(TIMES))
 
 # The code of every shape of library entry that `opwright check` accepts, read by the C++ compiler: of all pairs of what
 # an entry can say, or of the COUNT rows with most of them; SEED makes other rows.

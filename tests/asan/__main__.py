@@ -2,7 +2,8 @@
 
 Each library is built as its entries say, and without the checks and the layouts that generated code has from them. Its
 kernels are compiled with AddressSanitizer. With the checks, no call is reported, and traces judge calls as eager mode
-does; without them, there are reports, which shows that the calls reach what the checks are for.
+does; without them, there are reports, which shows that the calls reach what the checks are for. Operators with a
+reference are judged as `opwright accept` does, with the sanitizer.
 
 torch-scatter and torchvision have the kernels of their authors. No entry says what values an index has, so those of
 arguments that point into other tensors are zero in these calls.
@@ -26,6 +27,9 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from opwright.cli.main import main as run_opwright
+from opwright.libraries.judge.accept import Judge
+from opwright.libraries.judge.entry import entry_of
+from opwright.source.text import SourceFile
 from tests.compile.compiler import Compiler, compiler_program
 from tests.conformance.report import table
 from tests.field_replay.__main__ import sources_of
@@ -185,6 +189,20 @@ def called(built: Built, count: int, traced: int, positions: str) -> dict[str, d
     return result
 
 
+def refused_kernels(library: Library, built: Built) -> list[str]:
+    """What `opwright accept` finds wrong with the operators that have a reference."""
+    file = SourceFile.read(str(library.file))
+    entries = yaml.safe_load(file.text)
+    listed = entries["operators"] if isinstance(entries, dict) else entries
+    findings = []
+    for entry in [entry for entry in listed if entry.get("reference")]:
+        name = entry["func"].partition("(")[0].rpartition("::")[2]
+        with Judge(entry_of(file, name), folders=(str(ROOT),)) as judge:
+            verdict = judge.accept(str(built.shared), seconds=120)
+        findings += [] if verdict else [str(verdict)]
+    return findings
+
+
 def unreported(library: Library, built: Built) -> list[str]:
     """Calls that should read outside without checks, and that the sanitizer did not report."""
     if not library.module:
@@ -225,6 +243,9 @@ def main() -> int:
                     failed = True
                     print({name: row for name, row in counted.items() if row["reports"] or row["different"]})
                     print(built.shared.with_suffix(".log").read_text(errors="replace")[:10_000])
+                if checked and (findings := refused_kernels(library, built)):
+                    failed = True
+                    print("refused by the judge:", *findings, sep="\n")
             missing = unreported(library, built)
             if missing:
                 failed = True

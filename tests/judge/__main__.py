@@ -1,7 +1,7 @@
 """Judges right and wrong kernels of ten kinds, and cheats: `make judge`.
 
     python -m tests.judge                         all, with two seeds
-    python -m tests.judge --only rms_norm --seeds 3
+    python -m tests.judge --only rms_norm --seeds 3 --times 20
 
 Fails if a right kernel is refused, or if less than 99% of the others are.
 """
@@ -28,6 +28,8 @@ from opwright.libraries.judge.verdict import Verdict
 
 HERE = Path(__file__).parent / "kinds"
 KINDS = HERE / "kinds.yaml"
+#: The candidate that kernels in C++ are until they are built.
+CPP = "C++"
 OPERATORS = re.findall(r"- func: (\w+)\(", KINDS.read_text(encoding="utf-8"))
 
 
@@ -40,16 +42,25 @@ class Case(NamedTuple):
     candidate: str
 
 
-def right_kernels(folder: Path) -> Iterator[Case]:
+def right_kernels() -> Iterator[Case]:
     """Right kernels, those in languages that are here."""
     languages = {"PyTorch": "right_torch.py"}
     languages |= {name: f"right_{name.lower()}.py" for name in ("Numba", "Triton") if has(name.lower())}
     for language, file in languages.items():
         for operator in OPERATORS:
             yield Case("right", operator, language, str(HERE / file))
-    built = build_texts(KINDS.read_text(encoding="utf-8"), (HERE / "right.cpp").read_text(encoding="utf-8"))
+    yield from functions("right", "right_unusual.py")
     for operator in OPERATORS:
-        yield Case("right", operator, "C++", f"{built}/kinds.so")
+        yield Case("right", operator, "C++", CPP)
+
+
+def built(cases: list[Case]) -> list[Case]:
+    """The cases, with the shared object of those in C++, which is built if there are any."""
+    if all(case.candidate != CPP for case in cases):
+        return cases
+    texts = [path.read_text(encoding="utf-8") for path in (KINDS, HERE / "right.cpp")]
+    library = f"{build_texts(*texts)}/kinds.so"
+    return [case._replace(candidate=library) if case.candidate == CPP else case for case in cases]
 
 
 def has(module: str) -> bool:
@@ -57,12 +68,12 @@ def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def wrong_kernels() -> Iterator[Case]:
-    """Wrong kernels, by the names of the functions in wrong.py."""
-    path = HERE / "wrong.py"
+def functions(group: str, file: str) -> Iterator[Case]:
+    """Kernels by the names of the functions in a file: that of the operator, and what is special about them."""
+    path = HERE / file
     for name in re.findall(r"^def (\w+?__\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE):
         operator = next(each for each in OPERATORS if name.startswith(f"{each}__"))
-        yield Case("wrong", operator, name.removeprefix(f"{operator}__"), f"{path}::{name}")
+        yield Case(group, operator, name.removeprefix(f"{operator}__"), f"{path}::{name}")
 
 
 def cheats(folder: Path) -> Iterator[Case]:
@@ -93,8 +104,8 @@ def usual_verdicts(cases: list[Case], folder: Path) -> dict[Case, list[bool]]:
     return dict(zip(in_python, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
-def verdicts(cases: list[Case], seed: int, *, verbose: bool) -> dict[Case, Verdict]:
-    """The verdict about each candidate."""
+def verdicts(cases: list[Case], seed: int, times: int, *, verbose: bool) -> dict[Case, Verdict]:
+    """The verdict about each candidate. Raises SystemExit if it is another one at one of some times."""
     found = {}
     for operator in OPERATORS:
         own = [case for case in cases if case.operator == operator]
@@ -106,6 +117,10 @@ def verdicts(cases: list[Case], seed: int, *, verbose: bool) -> dict[Case, Verdi
                 verdict = found[case] = judge.accept(
                     case.candidate, seed=seed, seconds=240, limits=WorkerLimits(call_seconds=60)
                 )
+                for _ in range(times - 1):
+                    again = judge.accept(case.candidate, seed=seed, seconds=240, limits=WorkerLimits(call_seconds=60))
+                    if (again.verdict, again.finding) != (verdict.verdict, verdict.finding):
+                        raise SystemExit(f"the verdict about {case.name} differs:\n{verdict}\n{again}")
                 is_right = (case.group == "right") == (verdict.verdict == "accepted")
                 check = verdict.finding.check if verdict.finding is not None else verdict.why
                 took = time.monotonic() - start
@@ -124,15 +139,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="names of operators, groups and candidates, separated by commas")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--times", type=int, default=1, help="how often each is judged, with one verdict (default: 1)")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     only = set(filter(None, arguments.only.split(",")))
     status = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cases = [*right_kernels(folder), *wrong_kernels(), *cheats(folder)]
+        cases = [*right_kernels(), *functions("wrong", "wrong.py"), *cheats(folder)]
         cases = [case for case in cases if not only or only & {case.group, case.operator, case.name}]
-        by_seed = {seed: verdicts(cases, seed, verbose=arguments.verbose) for seed in arguments.seeds}
+        cases = built(cases)
+        by_seed = {seed: verdicts(cases, seed, arguments.times, verbose=arguments.verbose) for seed in arguments.seeds}
         usual = usual_verdicts(cases, folder)
         for seed, found in by_seed.items():
             refused = Counter(case.group for case, verdict in found.items() if verdict.verdict == "refused")

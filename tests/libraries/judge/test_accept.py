@@ -19,6 +19,7 @@ from opwright.libraries.judge.accept import Judge
 from opwright.libraries.judge.candidates import find_candidate
 from opwright.libraries.judge.drawing import Drawer, Recipe
 from opwright.libraries.judge.entry import entry_of
+from opwright.libraries.judge.processes import WorkerLimits
 from opwright.libraries.judge.verdict import Verdict
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
@@ -42,6 +43,18 @@ operators:
   reference: judged_reference:mark
 - func: unknown(Tensor x) -> Tensor
   dispatch: {CPU: unknown}
+- func: twice(Tensor(a!) result, Tensor x) -> ()
+  dispatch: {CPU: twice}
+  dims: {result: "n d", x: "n d"}
+  dtypes: {x: float32, result: x}
+  contracts: [functional, out]
+  reference: judged_reference:twice
+- func: sums(Tensor x) -> (Tensor sum, Tensor squares)
+  dispatch: {CPU: sums}
+  dims: {x: "n d", sum: n, squares: n}
+  dtypes: {x: float32, sum: x, squares: x}
+  saved: squares
+  reference: judged_reference:sums
 """
 REFERENCE = """\
 def scale(x, by):
@@ -49,6 +62,12 @@ def scale(x, by):
 
 def mark(x, index):
     return x.index_fill(0, index, 1.0)
+
+def twice(x):
+    return 2 * x
+
+def sums(x):
+    return x.sum(-1), (x * x).sum(-1)
 """
 #: A candidate that finds what writes its results, and answers in its place.
 ANSWERING = """\
@@ -162,6 +181,32 @@ def test_written_arguments_are_compared(folder: Path) -> None:
         verdict = verdict_of(judge, folder, wrong)
         assert verdict.verdict == "refused", verdict
         assert verdict_of(judge, folder, right)
+
+
+@pytest.mark.parametrize(
+    ("operator", "right", "wrong"),
+    [
+        ("twice", "result.copy_(x + x)", "result.add_(x + x)"),
+        ("sums", "return x.double().sum(-1).float(), (x * x).sum(-1)", "return x.sum(-1), x.sum(-1)"),
+    ],
+)
+def test_contracts_and_saved_results(folder: Path, operator: str, right: str, wrong: str) -> None:
+    """The reference of an entry with contracts gives what is written, and that with saved results all of them."""
+    head = {"twice": "def twice(result, x):", "sums": "def sums(x):"}[operator]
+    with Judge(f"{folder}/judged.yaml::{operator}") as judge:
+        assert verdict_of(judge, folder, f"{head}\n    {right}\n")
+        assert verdict_of(judge, folder, f"{head}\n    {wrong}\n").verdict == "refused"
+
+
+def test_slow_calls_decide_nothing(scale_judge: Judge, folder: Path) -> None:
+    """A call that takes long may be right. One that hangs where the same call was quick before is refused."""
+    path = folder / "candidate.py"
+    for before, expected in ((0, "undecided"), (1, "refused")):
+        text = f"calls.append(1)\n    time.sleep(9 * (len(calls) > {before}))\n    return x * by\n"
+        path.write_text(f"import time\ncalls = []\ndef scale(x, by):\n    {text}", encoding="utf-8")
+        verdict = scale_judge.accept(str(path), limits=WorkerLimits(call_seconds=3))
+        assert verdict.verdict == expected, verdict
+        assert "takes more than 3 seconds" in (verdict.finding.text if verdict.finding else verdict.why)
 
 
 def test_undecided(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

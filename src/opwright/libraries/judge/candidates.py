@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+from importlib.util import find_spec
 from typing import Any, Final
 
 import yaml
@@ -27,7 +28,7 @@ class Candidate(NamedTuple):
     """A candidate: what the user named, its kind, its path, and the function in it that is judged, if one is named.
 
     The kinds are `python`, `library`, `source` and `module`. `package` is the path of the generated module that
-    imports those which register more than a library does.
+    imports those which register more than a library does. `folder` is where a module is.
     """
 
     name: str
@@ -36,13 +37,19 @@ class Candidate(NamedTuple):
     function: str = ""
     libraries: tuple[str, ...] = ()
     package: str = ""
+    folder: str = ""
 
     @property
     def is_library(self) -> bool:
         """Whether the user named a shared object."""
         return self.kind == "library"
 
-    def loader(self, operator: str, form: str) -> str:
+    @property
+    def is_sanitized(self) -> bool:
+        """Whether the candidate is a shared object that was built with AddressSanitizer."""
+        return self.is_library and any(b"__asan_init" in _content(path) for path in self.libraries)
+
+    def loading_line(self, operator: str, form: str) -> str:
         """A line of Python that names the candidate `candidate`."""
         if self.kind == "python":
             find = (
@@ -64,6 +71,11 @@ class Candidate(NamedTuple):
         return f"{find}; candidate = module.{name}"
 
 
+def _content(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
 def find_candidate(text: str) -> Candidate:
     """The candidate that a text names: a path or a package, and after `::` a function in it. Raises Fault (E1213)."""
     match = _CANDIDATE.fullmatch(text)
@@ -77,8 +89,17 @@ def find_candidate(text: str) -> Candidate:
             return Candidate(text, "source", whole, function)
         return Candidate(text, "python", whole, function)
     if re.fullmatch(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", path) and not path.endswith((".py", ".so", ".cpp", ".cu")):
-        return Candidate(text, "module", path, function)
+        return Candidate(text, "module", path, function, folder=_home(path.partition(".")[0]))
     raise Fault.at(codes.NO_ENTRY, f"there is no candidate `{path}`", help="name a file, or an installed package")
+
+
+def _home(module: str) -> str:
+    """The folder that a module is in for this process; empty if there is none."""
+    spec = find_spec(module)
+    if spec is None:
+        return ""
+    path = next(iter(spec.submodule_search_locations or ()), spec.origin or "")
+    return os.path.dirname(os.path.abspath(path))
 
 
 class NotBuilt(Exception):
@@ -90,7 +111,7 @@ class NotBuilt(Exception):
 
 
 #: The flags for AddressSanitizer.
-_SANITIZED: Final = ("-fsanitize=address", "-fno-omit-frame-pointer", "-g1")
+SANITIZED: Final = ("-fsanitize=address", "-fno-omit-frame-pointer", "-g1")
 
 
 def sanitizer_environment() -> dict[str, str]:
@@ -114,7 +135,7 @@ def built(candidate: Candidate, entry: JudgedEntry, *, is_sanitized: bool = Fals
 
     The source defines the kernel of the entry as generated headers declare it. They are included already.
     """
-    flags = _SANITIZED if is_sanitized else ()
+    flags = SANITIZED if is_sanitized else ()
     text = SourceFile.read(candidate.path).text
     is_cuda = candidate.path.endswith(".cu")
     declared = _only_entry(entry, "CUDA" if is_cuda else "CPU")
@@ -140,7 +161,7 @@ def _only_entry(entry: JudgedEntry, key: str) -> str:
     head = {} if isinstance(document, list) else {name: document[name] for name in document if name != "operators"}
     head.pop("derivatives", None)
     entries = document if isinstance(document, list) else document["operators"]
-    name = entry.function.name.text
+    name = entry.name.text
     (own,) = [item for item in entries if item["func"].partition("(")[0].rpartition("::")[2] == name]
     kernel = next(iter(entry.function.kernels.values())).name
     own = {**own, "dispatch": {key: kernel if kernel.isidentifier() else entry.function.name.unambiguous}}

@@ -54,6 +54,21 @@ class Recipe(NamedTuple):
         return " ".join(filter(None, parts))
 
 
+class Case(NamedTuple):
+    """A call that the oracle knows: its number there, what was drawn, and texts for reports.
+
+    `elements` are those of its largest tensor; it is full if all tensors have some.
+    """
+
+    number: int
+    recipe: str
+    text: str
+    script: str
+    message: JsonMessage
+    elements: int
+    is_full: bool
+
+
 class Drawer:
     """Draws calls of an entry. The same random numbers give the same calls."""
 
@@ -207,6 +222,9 @@ class Drawer:
                 if is_special:
                     return random.choice((4097, 9001, 16384, 33333, 40000, 70001))
                 return random.choice((1, 2, 3, 8, 16, 17, 32, 64))
+            case "huge":
+                # More than 65,535 are more than some grids have.
+                return random.choice((65537, 70001)) if is_special else random.randint(1, 4)
             case _:
                 return round(2 ** random.uniform(0, 7))
 
@@ -221,6 +239,8 @@ class Drawer:
                 return (random.choice((257, 300)),) if is_special else (random.randint(1, 4),)
             case "large":
                 return (random.choice((1025, 2000, 4099)),) if is_special else random.choice(((), (3,), (70,)))
+            case "huge":
+                return (random.choice((65537, 70001)),) if is_special else ()
             case _:
                 return random.choice(((), (2,), (3,), (5,), (7,), (2, 3), (3, 1, 2), (4, 5)))
 
@@ -235,7 +255,9 @@ class Drawer:
                 near = [] if not isinstance(default, int) else [default, default + 1, default - 1]
                 return {"value": random.choice([*near, 0, 1, 2, 3, 4])}
             case "float" | "Scalar":
-                return {"value": random.choice((1e-6, 1e-5, 1e-3, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0))}
+                # Numbers such as thresholds are between 0 and 1 most often.
+                usual = round(random.random(), 3)
+                return {"value": random.choice((1e-6, 1e-5, 1e-3, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, *[usual] * 6))}
             case "bool":
                 return {"value": random.random() < 0.5}
         if argument.default is not None:

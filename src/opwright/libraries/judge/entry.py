@@ -10,12 +10,14 @@ from opwright.emit.registry import build_folders
 from opwright.libraries.emit.judging import engine_source
 from opwright.libraries.emit.python.fakes import check_function
 from opwright.libraries.emit.python.output_text import HELPERS, KIND
+from opwright.libraries.emit.python.references import unread_arguments
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.schema.function import Argument
+from opwright.schema.names import OperatorName
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.records import NamedTuple
@@ -37,6 +39,12 @@ class JudgedEntry(NamedTuple):
     def operator(self) -> str:
         """The operator as `acme::rms_norm`."""
         return f"{self.function.namespace}::{self.function.name}"
+
+    @property
+    def name(self) -> OperatorName:
+        """The name as the entry has it. What saves results is an internal operator."""
+        written = self.function.library_fields.written
+        return self.function.name if written is None else written.name
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -66,12 +74,13 @@ def entry_of(file: SourceFile, name: str) -> JudgedEntry:
     request = Request(open_inputs("auto"), build_folders("", _FAMILIES), _FAMILIES, libraries=(file,))
     libraries = Generation(request, sink).job.libraries
     sink.raise_if_errors()
-    named = {
-        f"{function.namespace}::{function.name}": (function, library)
+    entries = [
+        JudgedEntry(function, library, file)
         for library in libraries
         for function in library.catalog.functions
         if function.library_fields.returned_from is None and not function.is_synthesized
-    }
+    ]
+    named = {f"{entry.function.namespace}::{entry.name}": entry for entry in entries}
     wanted = [key for key in named if not name or name in (key, key.partition("::")[2])]
     if len(wanted) != 1:
         several = f"{len(wanted)} operators" if wanted else "no operator"
@@ -79,8 +88,7 @@ def entry_of(file: SourceFile, name: str) -> JudgedEntry:
         names = [key.partition("::")[2] for key in named]
         help = did_you_mean(name, names) or f"it has {', '.join([f'`{key}`' for key in names[:20]])}"
         raise Fault.at(codes.NO_ENTRY, message, help=str(help))
-    function, library = named[wanted[0]]
-    return JudgedEntry(function, library, file)
+    return named[wanted[0]]
 
 
 def module_folders(entry: JudgedEntry, folders: tuple[str, ...]) -> list[str]:
@@ -98,6 +106,7 @@ def oracle_facts(entry: JudgedEntry, folders: tuple[str, ...]) -> dict[str, obje
     opening += "import torch._prims_common as _common\n"
     copied = () if requirements is None else requirements.copied
     positional = [argument.name for argument in function.arguments.positional]
+    unread = unread_arguments(function)
     layouts = " ".join([str(check.condition) for check in (requirements.checks if requirements is not None else ())])
     is_aligned = "aligned" in [layout for argument in copied for layout in argument.layouts] or "'aligned'" in layouts
     return {
@@ -112,6 +121,7 @@ def oracle_facts(entry: JudgedEntry, folders: tuple[str, ...]) -> dict[str, obje
                 "name": argument.name,
                 "keyword": argument.name not in positional,
                 "written": argument.is_write,
+                "unread": argument.name in unread,
                 "default": _plain_default(argument),
             }
             for argument in entry.arguments

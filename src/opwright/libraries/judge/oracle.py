@@ -30,6 +30,8 @@ _Message: TypeAlias = "dict[str, Any]"
 _PAGE: Final = mmap.PAGESIZE
 #: How long the reference may take for a call, with what finds out how exact it is.
 _SECONDS: Final = 4.0
+#: How many bytes a result has at most.
+_MOST_BYTES: Final = 1 << 30
 #: What memory beside tensors has.
 _PATTERN: Final = 0xA5
 
@@ -109,7 +111,7 @@ class Oracle:
                 with self._torch.no_grad(), _time_limit(_SECONDS):
                     case.truth = self._truth_of(self._compute(case), self._call(values))
             except _TooSlow as error:
-                return {"unusable": f"the reference is too slow: {error}"}
+                return {"unusable": f"the reference is too slow: {error}", "is_slow": True}
             except Exception as error:
                 return {"unusable": f"the reference raises {type(error).__name__}: {str(error)[:300]}"}
         self._cases.append(case)
@@ -205,8 +207,9 @@ class Oracle:
         return compute
 
     def _call_reference(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        positional = [values[argument["name"]] for argument in self._arguments if not argument["keyword"]]
-        named = {argument["name"]: values[argument["name"]] for argument in self._arguments if argument["keyword"]}
+        taken = [argument for argument in self._arguments if not argument["unread"]]
+        positional = [values[argument["name"]] for argument in taken if not argument["keyword"]]
+        named = {argument["name"]: values[argument["name"]] for argument in taken if argument["keyword"]}
         return self._reference(*positional, **named)
 
     def _truth_of(self, function: Callable[[Any], list[_Tensor]], call: Any) -> Any:  # noqa: ANN401
@@ -216,6 +219,7 @@ class Oracle:
         return {
             "zeros": self._engine["passes_as_zeros"](case.truth) if case.truth is not None else [],
             "elements": max([tensor.numel() for tensor in self._tensors(case.values)], default=0),
+            "is_full": all(tensor.numel() for tensor in self._tensors(case.values)),
             "results": sum([result.numel() for result in case.truth.exact]) if case.truth is not None else 0,
             "is_finite": case.truth is None or all(bool(result.isfinite().all()) for result in case.truth.exact),
         }
@@ -239,7 +243,7 @@ class Oracle:
     # Memory
 
     def do_place(self, message: _Message) -> _Message:
-        """Write the tensors of a call into two files: those that are only read, and those that are written.
+        """Write the tensors of a call into two open files: those that are only read, and those that are written.
 
         Storages end, or begin, where pages that nobody may touch do.
         """
@@ -252,14 +256,12 @@ class Oracle:
         for name, value in values.items():
             specs[name] = self._spec(value, name in self._written, message["side"], places, placed, facts, sizes)
         case.storages = placed
-        paths = message["files"]
-        for number, path in enumerate(paths):
+        for number, file in enumerate(message["files"]):
             content = bytearray([_PATTERN]) * max(sizes[number], _PAGE)
             for item in placed:
                 if item.file == number:
                     content[item.at + item.start : item.at + item.start + len(item.data)] = item.data
-            with open(path, "r+b" if os.path.exists(path) else "w+b") as stream:
-                stream.write(content)
+            _write(file, content)
         segments = [{"file": item.file, "at": item.at, "size": item.size} for item in placed]
         names = [argument["name"] for argument in self._arguments if not argument["keyword"]]
         return {
@@ -267,7 +269,6 @@ class Oracle:
             "tensors": facts,
             "positional": [specs[name] for name in names],
             "named": {name: spec for name, spec in specs.items() if name not in names},
-            "signature": [[fact["dtype"], fact["shape"], fact["stride"], fact["nbytes"]] for fact in facts],
         }
 
     def _spec(
@@ -328,12 +329,10 @@ class Oracle:
     def do_check(self, message: _Message) -> _Message:
         """What is wrong with the results of a call, and with the arguments that it wrote."""
         case = self._cases[message["case"]]
-        rows, path = self._rows(message["results"]), message["file"]
-        written, fault = self._written_tensors(case, message["written"])
+        rows, (file, own_file) = self._rows(message["results"]), message["files"]
+        written, fault = self._written_tensors(case, own_file)
         if fault:
             return {"fault": fault, "check": "memory"}
-        with open(path, "rb") as stream:
-            data = stream.read()
         tensors = []
         if not rows and all(self._facts["returns"]):
             rows = [[]] * len(self._facts["returns"])
@@ -343,7 +342,7 @@ class Oracle:
         for row, own in zip(results, case.layout, strict=False):
             if own and own[0] != len(row):
                 return {"fault": f"a list of results has {len(row)} tensors, and {own[0]} are right"}
-            tensors += [self._read(fact, data) for fact in row]
+            tensors += [self._read(fact, file) for fact in row]
         tensors += written
         key = b"".join([str((tensor.dtype, tensor.shape)).encode() + _raw(self._torch, tensor) for tensor in tensors])
         digest = sha256(key).hexdigest()[:16]
@@ -379,18 +378,19 @@ class Oracle:
                 break
         return answer
 
-    def _read(self, fact: _Message, data: bytes) -> _Tensor:
+    def _read(self, fact: _Message, file: int) -> _Tensor:
         """A tensor that a worker wrote. What the worker says of it may be anything. Raises _Unreadable."""
         torch = self._torch
         try:
             dtype, shape, at, size = getattr(torch, fact["dtype"]), fact["shape"], fact["at"], fact["size"]
             numbers = [*shape, at, size]
             is_right = isinstance(dtype, torch.dtype) and all(type(number) is int and number >= 0 for number in numbers)
-            if is_right and math.prod(shape) * dtype.itemsize == size <= len(data) - at:
-                part = bytearray(data[at : at + size])
+            if is_right and math.prod(shape) * dtype.itemsize == size <= _MOST_BYTES:
+                part = bytearray(_content(file, size, at))
                 if not part:
                     return torch.empty(shape, dtype=dtype)
-                return torch.frombuffer(part, dtype=torch.uint8).view(dtype).reshape(shape)
+                if len(part) == size:
+                    return torch.frombuffer(part, dtype=torch.uint8).view(dtype).reshape(shape)
         except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError):
             pass
         raise _Unreadable("the worker's results cannot be read")
@@ -405,11 +405,10 @@ class Oracle:
             raise _Unreadable(f"a result is of the type {str(fact['type'])[:100]}, and not a tensor")
         return rows
 
-    def _written_tensors(self, case: _Case, path: str) -> tuple[list[_Tensor], str]:
+    def _written_tensors(self, case: _Case, file: int) -> tuple[list[_Tensor], str]:
         """The new values of written arguments; a fault if memory beside them changed."""
         torch = self._torch
-        with open(path, "rb") as stream:
-            content = stream.read()
+        content = _content(file, max([item.at + item.size for item in case.storages if item.is_written], default=0))
         new: dict[int, _Tensor] = {}
         for item in case.storages:
             if not item.is_written:
@@ -460,11 +459,10 @@ class Oracle:
         """What is wrong with parts of the results of a call, beside what is right for each part of the batch alone."""
         torch = self._torch
         case = self._cases[message["case"]]
-        with open(message["file"], "rb") as stream:
-            data = stream.read()
+        (file,) = message["files"]
         facts = [fact for row in self._rows(message["results"]) for fact in row]
         count = message["count"]
-        tensors = [self._read(fact, data) for fact in facts]
+        tensors = [self._read(fact, file) for fact in facts]
         for row in message["rows"]:
             values = {
                 name: value.select(message["arguments"][name], row) if name in message["arguments"] else value
@@ -517,10 +515,24 @@ class Oracle:
             return {"unusable": str(error)}
         if "results" not in message:
             return {}
-        with open(message["file"], "rb") as stream:
-            data = stream.read()
-        tensors = [self._read(fact, data) for row in self._rows(message["results"]) for fact in row]
+        (file,) = message["files"]
+        tensors = [self._read(fact, file) for row in self._rows(message["results"]) for fact in row]
         return self._fault(tensors, truth, max([0, *self._facts["tolerances"].values()]))
+
+
+def _content(file: int, size: int, at: int = 0) -> bytes:
+    """Some bytes of an open file; less where it ends."""
+    parts = []
+    while size and (part := os.pread(file, min(size, 1 << 30), at)):
+        parts.append(part)
+        at, size = at + len(part), size - len(part)
+    return b"".join(parts)
+
+
+def _write(file: int, content: bytearray) -> None:
+    at = 0
+    while at < len(content):
+        at += os.pwrite(file, memoryview(content)[at:], at)
 
 
 class _Unreadable(Exception):
@@ -533,18 +545,18 @@ class _TooSlow(BaseException):
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise in what takes longer."""
+    """Raise in what takes longer on processors: how busy the machine is says nothing of the reference."""
 
     def stop(_number: int, _frame: object) -> None:
         raise _TooSlow(f"it takes more than {seconds:g} seconds")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _gradients(torch: _Torch, results: list[_Tensor], leaves: list[_Tensor], *, create: bool) -> list[_Tensor]:
@@ -694,7 +706,8 @@ def serve(connection: socket.socket) -> None:
     oracle: Oracle | None = None
     facts_of_entry: _Message = {}
     while (received := receive(connection)) is not None:
-        message, _ = received
+        message, files = received
+        message |= {"files": files} if files else {}
         try:
             if message["do"] == "entry":
                 if message != facts_of_entry:
@@ -706,6 +719,9 @@ def serve(connection: socket.socket) -> None:
             answer = {"fault": str(error)}
         except Exception as error:
             answer = {"error": type(error).__name__, "text": str(error)}
+        finally:
+            for file in files:
+                os.close(file)
         send(connection, answer)
 
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
@@ -35,7 +36,15 @@ class WorkerLimits(NamedTuple):
 
 
 class Ended(Exception):
-    """Raised with a sentence when a worker ended, or did not answer in time."""
+    """Raised with a sentence when a worker ended."""
+
+
+class CallTooSlow(Exception):
+    """Raised with a sentence when a worker does not answer in time, and with the seconds that it had for the call."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        super().__init__(text)
+        self.seconds: Final = seconds
 
 
 class ProcessFailed(Exception):
@@ -109,8 +118,7 @@ class Desk:
         self._folder: Final = tempfile.TemporaryDirectory(prefix="opwright-judge-", dir=_memory_folder())
         self.folder: Final = self._folder.name
         self._oracle: Process | None = None
-        self._server: Process | None = None
-        self._sanitized: Process | None = None
+        self._servers: Final[dict[tuple[tuple[str, str], ...], Process]] = {}
         self._count = 0
         self.isolated: dict[str, bool] = {}
 
@@ -124,10 +132,11 @@ class Desk:
 
     def close(self) -> None:
         """End the processes, and remove the files."""
-        for process in (self._oracle, self._server, self._sanitized):
+        for process in (self._oracle, *self._servers.values()):
             if process is not None:
                 process.close()
-        self._oracle = self._server = self._sanitized = None
+        self._oracle = None
+        self._servers.clear()
         self._folder.cleanup()
 
     @property
@@ -140,38 +149,33 @@ class Desk:
             self._oracle = Process(["-m", "opwright.libraries.judge.oracle"], environment, self.folder)
         return self._oracle
 
-    def start_server(self) -> Process:
-        """Start the server of workers, if there is none yet."""
-        if self._server is None:
-            self._server = self._new_server({})
-        return self._server
-
-    def _new_server(self, more: Mapping[str, str]) -> Process:
-        program = os.path.abspath(worker.__file__)
-        return Process(["-I", program], {**worker_environment(self.folder), **more}, self.folder)
+    def start_server(self, environment: Mapping[str, str]) -> Process:
+        """Start the server of workers that have some more variables, if there is none yet."""
+        key = tuple(sorted(environment.items()))
+        if key not in self._servers:
+            program = os.path.abspath(worker.__file__)
+            variables = {**worker_environment(self.folder), **environment}
+            self._servers[key] = Process(["-I", program], variables, self.folder)
+        return self._servers[key]
 
     def path(self, name: str) -> str:
         """The path of a file of the judge."""
         return os.path.join(self.folder, name)
 
-    def sanitized_worker(self, limits: WorkerLimits, environment: Mapping[str, str]) -> WorkerProcess:
-        """A fresh worker that loads code with AddressSanitizer."""
-        if self._sanitized is None:
-            self._sanitized = self._new_server(environment)
-        # The sanitizer reserves more addresses than any limit.
-        return self._worker(self._sanitized, limits._replace(memory=1 << 50))
-
-    def worker(self, limits: WorkerLimits) -> WorkerProcess:
-        """A fresh worker."""
-        return self._worker(self.start_server(), limits)
-
-    def _worker(self, server: Process, limits: WorkerLimits) -> WorkerProcess:
+    def worker(self, limits: WorkerLimits, environment: Mapping[str, str]) -> WorkerProcess:
+        """A fresh worker with some more variables. Those of a sanitizer reserve more addresses than any limit."""
         self._count += 1
         folder = self.path(f"worker-{self._count}")
         os.mkdir(folder)
-        started = WorkerProcess(server, folder, limits)
+        own = limits._replace(memory=1 << 50) if environment else limits
+        started = WorkerProcess(self.start_server(environment), folder, own)
         self.isolated = started.isolated
         return started
+
+
+def _anonymous_file() -> int:
+    """A new open file in memory without a name, so that a candidate cannot replace it."""
+    return os.memfd_create("tensors", os.MFD_CLOEXEC)
 
 
 class WorkerProcess:
@@ -179,13 +183,13 @@ class WorkerProcess:
 
     def __init__(self, server: Process, folder: str, limits: WorkerLimits) -> None:
         self.folder: Final = folder
-        self.results: Final = os.path.join(folder, "results")
+        self._arenas: Final[dict[str, tuple[int, int]]] = {}
+        self.results: Final = _anonymous_file()
         self.limits: Final = limits
         own, other = socket.socketpair()
         self._socket: Final = own
         reader, writer = os.pipe()
         self._status: Final = reader
-        results = os.open(self.results, os.O_RDWR | os.O_CREAT, 0o600)
         work = os.path.join(folder, "work")
         os.mkdir(work)
         message = {
@@ -194,17 +198,22 @@ class WorkerProcess:
             "folder": work,
             "log": os.path.join(folder, "output"),
         }
-        answer = server.ask(message, (other.fileno(), results, writer))
+        answer = server.ask(message, (other.fileno(), self.results, writer))
         other.close()
-        os.close(results)
         os.close(writer)
         self.pid: Final = int(answer.get("pid", 0))
         self.isolated: Final[dict[str, bool]] = answer.get("isolated", {})
 
+    def arena(self, name: str) -> tuple[int, int]:
+        """Two open files: for the arguments of a call that are only read, and for those that are written."""
+        if name not in self._arenas:
+            self._arenas[name] = _anonymous_file(), _anonymous_file()
+        return self._arenas[name]
+
     def ask(
         self, message: Mapping[str, object], descriptors: Sequence[int] = (), *, seconds: float | None = None
     ) -> JsonMessage:
-        """The answer to a message. Raises Ended."""
+        """The answer to a message. Raises Ended and CallTooSlow."""
         limit = self.limits.call_seconds if seconds is None else seconds
         deadline = time.monotonic() + limit
         try:
@@ -212,7 +221,7 @@ class WorkerProcess:
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise Ended(f"the call takes more than {limit:g} seconds")
+                    raise CallTooSlow(f"the call takes more than {limit:g} seconds", limit)
                 if select.select([self._socket], [], [], left)[0]:
                     break
             self._socket.settimeout(limit)
@@ -220,7 +229,11 @@ class WorkerProcess:
         except (OSError, ValueError):
             received = None
         if received is None:
-            raise Ended(f"the process ends during the call ({self._how_ended()})")
+            how = self._how_ended()
+            if how == signal.SIGXCPU.name:
+                text = f"the calls take more than {self.limits.seconds} seconds of processors"
+                raise CallTooSlow(text, self.limits.seconds)
+            raise Ended(f"the process ends during the call ({how})")
         answer, more = received
         for descriptor in more:
             os.close(descriptor)
@@ -233,8 +246,11 @@ class WorkerProcess:
 
     def output(self) -> str:
         """The end of what the candidate printed."""
-        with contextlib.suppress(OSError), open(os.path.join(self.folder, "output"), "rb") as stream:
-            return stream.read()[-4000:].decode("utf-8", "replace")
+        with contextlib.suppress(OSError):
+            # The candidate may have put anything in the place of the file.
+            descriptor = os.open(os.path.join(self.folder, "output"), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+            with open(descriptor, "rb") as stream:
+                return stream.read(1 << 20)[-4000:].decode("utf-8", "replace")
         return ""
 
     def close(self) -> None:
@@ -244,6 +260,6 @@ class WorkerProcess:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(self.pid, signal.SIGKILL)
-        with contextlib.suppress(OSError):
-            os.close(self._status)
+        for descriptor in (self._status, self.results, *chain(*self._arenas.values())):
+            os.close(descriptor)
         shutil.rmtree(self.folder, ignore_errors=True)
