@@ -19,6 +19,11 @@ from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import joined_conditions
 
+#: What an author does about a kernel that records gradients itself.
+RECORDS: Final = (
+    "write a derivative, register it for CompositeImplicitAutograd, or keep it where it is registered, with "
+    "`manual_kernel_registration: True` in place of `dispatch`"
+)
 _KEYS: Final = {key.name for key in LIBRARY_KEYS.values()}
 #: What takes the place of a Python function that is registered for a key.
 _ADVICE: Final = {
@@ -168,7 +173,7 @@ class _Operator:
             for note in type_notes(parsed, row.parameters)
         ]
         if not any(key.startswith("Autograd") for row in statements for key in row.keys):
-            told = "records under PyTorch's fallback: write a derivative, or register it for CompositeImplicitAutograd"
+            told = f"records under PyTorch's fallback: {RECORDS}"
             notes += [
                 (row.place, f"`{row.kernel}` gives the result of `{row.gives}`, whose gradient it {told}")
                 for row in statements

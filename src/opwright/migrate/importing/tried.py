@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.migrate.importing.operators import is_apart
+from opwright.migrate.importing.operators import RECORDS, is_apart
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.source.terminal import counted
@@ -15,7 +15,7 @@ _TOLD: Final = {
     "writes": "the kernel writes `{}`, which the schema does not say: write `Tensor(a!) {}`",
     "shares": "a result has memory of `{}`, as `Tensor(a)` says",
     "returns": "it returns `{}` itself",
-    "records": "gradients flow through the kernel: write a derivative, or register it for CompositeImplicitAutograd",
+    "records": f"gradients flow through the kernel: {RECORDS}",
     "fake": "its fake is wrong: {}",
 }
 _OF_FUNCTIONS: Final = "it writes `{}`, as the schema in the file says"
