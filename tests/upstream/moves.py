@@ -88,10 +88,7 @@ MOVES: Final = {
     "torchaudio": Move(
         sources=(*[f"{_AUDIO}/{name}" for name in ("lfilter.cpp", "overdrive.cpp", "rir", "rnnt", "forced_align")],),
         tests=(
-            *[
-                f"test/torchaudio_unittest/{name}_cpu_test.py"
-                for name in ("functional/functional", "functional/autograd")
-            ],
+            "test/torchaudio_unittest/functional/functional_cpu_test.py",
             "-k",
             "lfilter or overdrive or rnnt or forced_align",
         ),
