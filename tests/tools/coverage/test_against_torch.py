@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import runpy
 from functools import cache
 from pathlib import Path
 
@@ -14,10 +13,13 @@ import opwright
 from opwright.backends.dispatch.backward import BackwardFacts
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.backends.operator_names import RAISING_COMPOSITES
+from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.operator_records import BackwardStatus, MetaSupport
 from opwright.schema.function import SchemaKind
+from tests.compile.compiler import torch_folder
 from tests.tools.coverage.reports import installed_job, report_of
+from tests.torch_process import TorchProcess
 
 RUNTIME = Path(__file__).with_name("runtime.py")
 
@@ -35,26 +37,31 @@ KEYS = (
 
 
 @cache
-def tables(*arguments: str) -> dict[str, dict[str, str]]:
+def tables(process: TorchProcess, *arguments: str) -> dict[str, dict[str, str]]:
     """What the dispatcher runs, by operator and key."""
-    command = [sys.executable, str(RUNTIME), *arguments]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    table: dict[str, dict[str, str]] = json.loads(text.splitlines()[-1])
+    ran = process.run(f"import runpy; runpy.run_path({str(RUNTIME)!r}, run_name='__main__')", arguments)
+    assert not ran.returncode, ran.stderr
+    table: dict[str, dict[str, str]] = json.loads(ran.stdout.splitlines()[-1])
     return table
+
+
+@cache
+def catalog() -> Catalog:
+    """The operators of the installed release."""
+    return opwright.load("auto")
 
 
 def has_cuda() -> bool:
     """Whether the installed PyTorch is a build with CUDA."""
-    program = "import torch.version; print(torch.version.cuda is not None)"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"True\n"
+    return runpy.run_path(str(torch_folder() / "version.py"))["cuda"] is not None
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_composite_kernels_are_those_of_the_dispatcher(key: str) -> None:
+def test_composite_kernels_are_those_of_the_dispatcher(key: str, torch_process: TorchProcess) -> None:
     """For each operator, the composite key that serves a device without a kernel is the one that PyTorch chooses."""
-    table = tables(*KEYS, "Meta")
+    table = tables(torch_process, *KEYS, "Meta")
     wrong = {}
-    for function in opwright.load("auto"):
+    for function in catalog():
         composite = composite_key(function, key_named(key))
         expected = table[function.name.text][key]
         if ("" if composite is None else composite.name) != expected:
@@ -62,13 +69,13 @@ def test_composite_kernels_are_those_of_the_dispatcher(key: str) -> None:
     assert not wrong
 
 
-def test_shapes_are_there_if_the_dispatcher_has_them() -> None:
+def test_shapes_are_there_if_the_dispatcher_has_them(torch_process: TorchProcess) -> None:
     """An operator has meta support if and only if a kernel serves Meta, those that PyTorch registers in Python too.
 
     That holds for builds of PyTorch with CUDA and without: the report names the kernels that depend on the build.
     """
     without = (MetaSupport.missing,) if has_cuda() else (MetaSupport.missing, MetaSupport.cuda_build)
-    table = tables(*KEYS, "Meta")
+    table = tables(torch_process, *KEYS, "Meta")
     records = report_of("relu").records
     wrong = {
         record.name: record.meta.name
@@ -78,9 +85,9 @@ def test_shapes_are_there_if_the_dispatcher_has_them() -> None:
     assert not wrong
 
 
-def test_gradients_of_overridden_composites_are_those_of_the_dispatcher() -> None:
+def test_gradients_of_overridden_composites_are_those_of_the_dispatcher(torch_process: TorchProcess) -> None:
     """A kernel for an operator made of others loses the gradient if and only if PyTorch has no kernel for Autograd."""
-    table = tables("--override", "AutogradPrivateUse1")
+    table = tables(torch_process, "--override", "AutogradPrivateUse1")
     job = installed_job()
     overridden = frozenset(function for function in job.catalog if function.has_composite_implicit)
     kernels = DeviceKernels(key_named("PrivateUse1"), {}, {}, manual=overridden)
@@ -100,7 +107,7 @@ def test_gradients_of_overridden_composites_are_those_of_the_dispatcher() -> Non
     assert {table[name]["AutogradPrivateUse1"] for name in differentiable} == {"autograd kernel"}
 
 
-def test_raising_composites_raise() -> None:
+def test_raising_composites_raise(torch_process: TorchProcess) -> None:
     """The composite kernels that a report counts as missing do nothing but raise an error."""
     names = sorted(RAISING_COMPOSITES.in_release(installed_job().rules))
     program = """\
@@ -117,5 +124,5 @@ for name in sys.argv[1:]:
     except RuntimeError as error:
         print(name if "not implemented" in str(error) else error)
 """
-    done = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=False)
+    done = torch_process.run(program, names)
     assert done.stdout.split() == names, done.stderr
