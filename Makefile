@@ -41,10 +41,11 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # What the checks need besides: the test tools, and torch, whose generator is the reference. pip compiles all modules,
-# one after the other; here those that many processes import are, at the same time.
+# one after the other; here those that many processes import are, at the same time. pytest compiles its plug-ins itself.
 $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 	$(PIP) $(SMALL_WHEELS_FLAG) --no-compile --editable '.[test]' torch==$(RELEASE)
 	@$(VENV)/bin/python -m compileall -qq -j $(JOBS) -x '/(_inductor|networkx|pip|sympy|testing|tests)/' $(VENV)/lib || true
+	@PYTHONDONTWRITEBYTECODE= $(PYTEST) --collect-only --quiet changelog.d > /dev/null || true
 	@touch $(TOOL) $@
 
 # What `make help` prints.

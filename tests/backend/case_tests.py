@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.backend.outcomes import Outcome, reference_outcomes, run_tasks
+from tests.backend.sides import WHOLE
 from tests.backend.stub_cases import StubCase, expected
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "references",
     "test_files_have_the_same_bytes",
     "test_mistakes_are_at_their_places",
+    "test_operators_that_no_file_names_add_nothing",
     "test_the_reference_says_what_the_case_says",
 ]
 
@@ -65,3 +67,14 @@ def test_mistakes_are_at_their_places(case: StubCase, outcomes: dict[str, Outcom
     is_about_command = case.folder == "program" and USAGE in ours.said
     assert expected(ours.faults) == case.faults, ours.said
     assert case.is_refused_here == (ours.status != 0 and not is_about_command)
+
+
+@pytest.mark.thorough
+def test_operators_that_no_file_names_add_nothing(
+    request: pytest.FixtureRequest, references: dict[str, Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference does for all of PyTorch's operators what it does for those whose names are in the files."""
+    monkeypatch.setenv(WHOLE, "1")
+    tasks = [case.task for case in request.module.CASES]
+    outcomes = {task.name: outcome for task, outcome in zip(tasks, run_tasks("reference", tasks), strict=True)}
+    assert outcomes == references

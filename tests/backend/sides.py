@@ -58,7 +58,7 @@ def reference_program(name: str) -> Program:
     groups = [(_names_in(each), each) for each in group(functions)]
 
     def grouped(given: Sequence[Operators]) -> Sequence[Operators]:
-        words = None if name != STUBS or os.environ.get(WHOLE) else _words_of(sys.argv[1:])
+        words = None if os.environ.get(WHOLE) else _words_of(sys.argv[1:])
         chosen = [each for names, each in groups if words is None or not words.isdisjoint(names)]
         return chosen if given is functions else group(given)
 

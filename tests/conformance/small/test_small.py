@@ -26,9 +26,10 @@ ACCEPTED = load_cases("accepted.yaml")
 
 
 @pytest.fixture(scope="module")
-def odd_verdicts() -> dict[str, Verdict]:
-    """What came out for each odd input, by title."""
-    return {verdict.given.name: verdict for verdict in verdicts(small_input(case["title"], case) for case in ODD)}
+def taken_verdicts() -> dict[str, Verdict]:
+    """What came out for each odd input, by title, and for each that the reference refuses, by kind."""
+    inputs = [small_input(case["title"], case) for case in ODD] + [small_input(case["kind"], case) for case in ACCEPTED]
+    return {verdict.given.name: verdict for verdict in verdicts(inputs)}
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +38,10 @@ def refused_verdicts() -> dict[str, Verdict]:
     return {verdict.given.name: verdict for verdict in verdicts(small_input(case["kind"], case) for case in REFUSED)}
 
 
-@pytest.fixture(scope="module")
-def accepted_verdicts() -> dict[str, Verdict]:
-    """What came out for each input that the reference refuses, by kind."""
-    return {verdict.given.name: verdict for verdict in verdicts(small_input(case["kind"], case) for case in ACCEPTED)}
-
-
 @pytest.mark.parametrize("title", [case["title"] for case in ODD])
-def test_an_odd_entry_has_the_same_files(title: str, odd_verdicts: dict[str, Verdict]) -> None:
+def test_an_odd_entry_has_the_same_files(title: str, taken_verdicts: dict[str, Verdict]) -> None:
     """Both sides take it and write the same bytes."""
-    outcome = odd_verdicts[title]
+    outcome = taken_verdicts[title]
     assert not outcome.refused, outcome.refused
     assert not outcome.refused_here, outcome.refused_here
     assert not outcome.different, outcome.first_difference
@@ -64,9 +59,9 @@ def test_what_opwright_refuses_on_purpose(case: dict[str, str], refused_verdicts
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case["kind"])
-def test_what_opwright_accepts_on_purpose(case: dict[str, str], accepted_verdicts: dict[str, Verdict]) -> None:
+def test_what_opwright_accepts_on_purpose(case: dict[str, str], taken_verdicts: dict[str, Verdict]) -> None:
     """The programs of the reference that the case names refuse it with the message of the case; ours take it."""
-    outcome = accepted_verdicts[case["kind"]]
+    outcome = taken_verdicts[case["kind"]]
     assert not outcome.refused_here, outcome.refused_here
     refused = [name for name in PROGRAMS if outcome.reference[name].status]
     assert refused == case_programs(case)
