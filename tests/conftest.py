@@ -20,6 +20,9 @@ from _pytest.fixtures import reorder_items
 from hypothesis import settings
 
 from tests.alone import can_copy, run_alone
+from tests.torch_process import torch_process
+
+__all__ = ["torch_process"]
 
 # What pytest makes of the assertions of all tests takes a worker eight seconds, so the next run reads it, also where
 # Python is told to keep no compiled modules.

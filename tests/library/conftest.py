@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +14,6 @@ import opwright
 from opwright.cli.main import main
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
-from tests.copies import CopiedProcess
 
 __all__ = [
     "ACME",
@@ -29,7 +28,6 @@ __all__ = [
     "graded",
     "program",
     "torch",
-    "torch_copies",
 ]
 
 #: A library of operators of every kind: its operators and its kernels.
@@ -98,14 +96,6 @@ def generate_library(tmp_path: Path) -> GenerateLibrary:
         return out
 
     return run
-
-
-@pytest.fixture(scope="session")
-def torch_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CopiedProcess]:
-    """A process that has imported PyTorch, of which copies run programs."""
-    process = CopiedProcess(tmp_path_factory.mktemp("torch_copies"), "import torch")
-    yield process
-    process.end()
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
 from tests.compile.compiler import compiler_program
+from tests.torch_process import TorchProcess
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "troubleshooting.md"
 
@@ -78,10 +78,10 @@ SOURCES = {
 }
 
 
-def test_symptoms_of_pytorch_are_its_words() -> None:
+def test_symptoms_of_pytorch_are_its_words(torch_process: TorchProcess) -> None:
     """What the installed PyTorch says has the text of the page, and the page has the text."""
     page = PAGE.read_text(encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    done = torch_process.run(PROGRAM, [])
     assert done.returncode == 0, done.stderr
     printed = done.stdout
     for symptom in SYMPTOMS:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import opwright
 from opwright import DefaultValue, NamedConstant
 from opwright.schema import parse_type
 from opwright.schema.defaults import is_default
+from tests.torch_process import TorchProcess
 
 #: The constants that PyTorch's operators have for defaults, as numbers of their enumerations in C++.
 CONSTANTS = {"long": 4, "contiguous_format": 0}
@@ -26,11 +25,12 @@ def as_json(value: DefaultValue) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def test_values_are_those_of_pytorch() -> None:
+def test_values_are_those_of_pytorch(torch_process: TorchProcess) -> None:
     """Each default of PyTorch's operators has the value and the type that the installed PyTorch registered."""
     program = Path(__file__).with_name("runtime_defaults.py")
-    printed = subprocess.run([sys.executable, str(program)], check=True, capture_output=True, text=True).stdout
-    registered = json.loads(printed)
+    ran = torch_process.run(program.read_text(encoding="utf-8"), [])
+    assert ran.returncode == 0, ran.stderr
+    registered = json.loads(ran.stdout)
     compared = 0
     for function in opwright.load("auto").functions:
         theirs = registered[f"{function.namespace}::{function.name.name}.{function.name.overload}"]

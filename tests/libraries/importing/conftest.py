@@ -6,9 +6,9 @@ from types import ModuleType
 
 import pytest
 
-from tests.torch_process import _quick_answers, torch_process
+from tests.torch_process import _quick_answers
 
-__all__ = ["_quick_answers", "torch", "torch_process"]
+__all__ = ["_quick_answers", "torch"]
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -23,6 +22,7 @@ from opwright.libraries.judge.processes import WorkerLimits
 from opwright.libraries.judge.verdict import Verdict
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
+from tests.torch_process import TorchProcess
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux" or find_spec("torch") is None, reason="needs Linux and PyTorch")
 
@@ -143,7 +143,7 @@ def test_wrong_kernels_are_refused(scale_judge: Judge, folder: Path, check: str,
     assert verdict.finding.check in (check, "values", "unwritten memory"), verdict
 
 
-def test_script_replays_a_finding(scale_judge: Judge, folder: Path) -> None:
+def test_script_replays_a_finding(scale_judge: Judge, folder: Path, torch_process: TorchProcess) -> None:
     """Five lines show the difference without Opwright, and the same seed gives the same finding."""
     text = "def scale(x, by):\n    return x * by + 1\n"
     verdict = verdict_of(scale_judge, folder, text, seed=5)
@@ -151,13 +151,14 @@ def test_script_replays_a_finding(scale_judge: Judge, folder: Path) -> None:
     assert verdict.finding is not None
     assert len(verdict.finding.script.splitlines()) == 5
     assert "opwright" not in verdict.finding.script
-    done = subprocess.run(
-        [sys.executable, "-c", verdict.finding.script], capture_output=True, text=True, check=True, timeout=100
-    )
+    done = torch_process.run(verdict.finding.script, [])
+    assert done.returncode == 0, done.stderr
     assert done.stdout.count("tensor(") == 2
 
 
-def test_script_finds_references_elsewhere(folder: Path, tmp_path: Path) -> None:
+def test_script_finds_references_elsewhere(
+    folder: Path, tmp_path: Path, torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The reference of an entry may be in another folder than its file, from where a script imports it too."""
     library = tmp_path / "library" / "acme.yaml"
     library.parent.mkdir()
@@ -168,9 +169,9 @@ def test_script_finds_references_elsewhere(folder: Path, tmp_path: Path) -> None
     with Judge(f"{library}::twice", folders=(str(tmp_path / "modules"),)) as judge:
         verdict = verdict_of(judge, tmp_path, "def twice(x):\n    return x * 3\n")
     assert verdict.finding is not None
-    subprocess.run(
-        [sys.executable, "-c", verdict.finding.script], cwd=folder, capture_output=True, check=True, timeout=100
-    )
+    monkeypatch.chdir(folder)
+    done = torch_process.run(verdict.finding.script, [])
+    assert done.returncode == 0, done.stderr
 
 
 def test_written_arguments_are_compared(folder: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from tests.copies import CopiedProcess
+from tests.torch_process import TorchProcess
 
 LIBRARY = """\
 namespace: {name}
@@ -121,13 +121,13 @@ print(config.cache_key_tag, patched, *seen, sep="|")
 """
 
 
-def test_tags_are_joined(generate: Generate, torch_copies: CopiedProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tags_are_joined(generate: Generate, torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of imports plays no part, the tag of the user stays whenever it is set, and threads have digests."""
     folders = [str(generate(name=name, folder=name)) for name in ("first", "second")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
 
     def tags(before: str, names: str, after: str) -> list[str]:
-        ran = torch_copies.run(TAGS, [before, names, after])
+        ran = torch_process.run(TAGS, [before, names, after])
         assert not ran.returncode, ran.stderr
         return [tag.strip() for tag in ran.stdout.split("|")]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from tests.copies import CopiedProcess
 from tests.stubs.installed import Site, expected_lines, mypy_errors, pyright_errors, site
+from tests.torch_process import TorchProcess
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "operators.yaml"
@@ -69,10 +69,10 @@ def test_calls_use_every_function(package: Path) -> None:
     assert functions <= {node.attr for node in ast.walk(calls) if isinstance(node, ast.Attribute)}
 
 
-def test_functions_call_their_operators(package: Path, torch_copies: CopiedProcess) -> None:
+def test_functions_call_their_operators(package: Path, torch_process: TorchProcess) -> None:
     """Functions choose the overload, pass defaults and outputs, name results, and can be compiled."""
     text = f"import runpy; runpy.run_path({str(HERE / 'runtime.py')!r}, run_name='__main__')"
-    ran = torch_copies.run(text, [str(package.parent)])
+    ran = torch_process.run(text, [str(package.parent)])
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split("\n") == ["", ""]
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.torch_process import _quick_answers, torch_process
+from tests.torch_process import _quick_answers
 
-__all__ = ["_quick_answers", "torch_process"]
+__all__ = ["_quick_answers"]
