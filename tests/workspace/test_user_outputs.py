@@ -181,7 +181,7 @@ def test_a_killed_run_is_taken_back(folder: Path, tmp_path: Path) -> None:
     os.chmod("a", 0o640)
     script = (
         "import os\\n"
-        "from opwright.files import user_outputs\\n"
+        "from opwright.workspace import user_outputs\\n"
         "real = user_outputs.UserFiles.replace\\n"
         "def replace(self, path, old, new):\\n"
         "    if path == 'b': os.kill(os.getpid(), 9)\\n"
