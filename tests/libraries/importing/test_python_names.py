@@ -131,3 +131,40 @@ def test_names_that_are_not_computed_are_told(
     assert told.startswith(f"stays: names.py:{line}: ")
     assert ", which this does not compute" in told
     assert told.endswith(("does not compute", "does not compute: it may register operators and kernels"))
+
+
+def test_what_comes_behind_a_return_runs_only_sometimes(tmp_path: Path) -> None:
+    """A function that may return registers the rest only then; one inside of it returns for itself."""
+    path = tmp_path / "ops.py"
+    path.write_text(
+        "import os, torch\n"
+        "def setup(name):\n"
+        "    def inner(): return 1\n"
+        "    torch.library.define('acme::always' + name, '(Tensor x) -> Tensor')\n"
+        "    if os.environ.get('LEAN'):\n"
+        "        return\n"
+        "    torch.library.define('acme::more' + name, '(Tensor x) -> Tensor')\n"
+        "setup('_one')\n"
+    )
+    statements = read_python_sources([SourceFile.read_plain(str(path))]).statements
+    assert {row.name: row.at_run_time for row in statements} == {"always_one": False, "more_one": True}
+
+
+def test_keys_and_functions_of_other_files_are_read(tmp_path: Path) -> None:
+    """A list has several keys, a call gives one that is told, and a module gives a function another name."""
+    helper, path = tmp_path / "helper.py", tmp_path / "ops.py"
+    helper.write_text("import torch\nkernel = torch.library.register_kernel\n")
+    path.write_text(
+        "import helper, torch\n"
+        "def key(): return 'CPU'\n"
+        "torch.library.define('acme::f', '(Tensor x) -> Tensor')\n"
+        "helper.kernel('acme::f', ['cpu', 'cuda'])(abs)\n"
+        "torch.library.impl('acme::f', key(), abs)\n"
+        "get = getattr(torch.library, 'impl')\n"
+    )
+    read = read_python_sources([SourceFile.read_plain(str(each)) for each in (helper, path)])
+    assert [row.keys for row in read.statements] == [(), ("CPU", "CUDA")]
+    assert [code.text for code in read.code] == [
+        "the key is `key()`, which this does not compute: it",
+        "`torch.library`, which code gets that was not read,",
+    ]

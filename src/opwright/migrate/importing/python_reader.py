@@ -298,6 +298,9 @@ class _Reader:
                 always = _always_runs(statement, values)
                 for block in bodies:
                     self._read_body(block, values, whole if block is always else (*whole, _BRANCH))
+            if _may_return(statement):
+                # What comes behind it runs only sometimes.
+                around = (*around, _BRANCH)
 
     def _rounds(self, loop: ast.For, names: _Names) -> list[_Names]:
         """What names stand for in each round of a loop over a list of the source; once, unknown, for another loop."""
@@ -710,6 +713,18 @@ def _always_runs(statement: ast.stmt, names: _Names) -> list[ast.stmt] | None:
         targets = [node for node in ast.walk(statement.target) if isinstance(node, ast.Name)]
         return None if jumps or any(names.get(node.id) is None for node in targets) else statement.body
     return None
+
+
+def _may_return(statement: ast.stmt) -> bool:
+    """Whether the function around a statement may end with it."""
+    inner: list[ast.AST] = [statement]
+    while inner:
+        node = inner.pop()
+        if isinstance(node, ast.Return):
+            return True
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.expr)):
+            inner += ast.iter_child_nodes(node)
+    return False
 
 
 def _doubtful(child: ast.AST) -> set[int]:
