@@ -25,6 +25,8 @@ from tests.upstream.sources import unpacked_archive
 
 #: What an import says of a source of which nothing is left.
 _EMPTY: Final = re.compile(r"^empty: (.*?):", re.MULTILINE)
+#: The files that may have a section for pytest.
+_CONFIGURATIONS: Final = ("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _IMPORT: Final = (sys.executable, "-m", "opwright", "import")
 
 
@@ -39,7 +41,8 @@ class _Side:
         ignored = shutil.ignore_patterns(".git", "build", "*.so", "*.egg-info", "__pycache__")
         shutil.copytree(tree, folder, ignore=ignored)
         # Files of the folders around it are no configuration of its tests.
-        if not any((folder / name).is_file() for name in ("pytest.ini", "pyproject.toml", "tox.ini")):
+        texts = [path.read_text() for name in _CONFIGURATIONS if (path := folder / name).is_file()]
+        if not any(section in text for text in texts for section in ("[pytest]", "[tool:pytest]", "[tool.pytest")):
             (folder / "pytest.ini").write_text("[pytest]\n")
 
     def run(self, words: Sequence[str], *, failing: bool = False) -> str:
