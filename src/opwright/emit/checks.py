@@ -162,11 +162,14 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _check_functionalization(job: Job, sink: Diagnostics) -> None:
-    """What aliases or writes can be functionalized. For libraries with the stable interface PyTorch does that."""
+    """What aliases or writes can be functionalized. For libraries with the stable interface PyTorch does that.
+
+    What is to be said of operators of others is said to their owner.
+    """
     catalog = job.catalog
     stable = {function for library in job.libraries if library.is_stable for function in library.catalog.functions}
     for group in catalog.view_groups:
-        if not isinstance(group, ViewGroup) or group.composite:
+        if not isinstance(group, ViewGroup) or group.composite or not group.view.library.defines_operators:
             continue
         for view in (group.view, group.view_inplace):
             if view is not None and not _is_plain_view(view):
@@ -178,6 +181,8 @@ def _check_functionalization(job: Job, sink: Diagnostics) -> None:
     index = OverloadIndex(catalog.functions)
     for function in catalog.functions:
         grouped = function.group is not None or function.view_group is not None
+        if not function.library.defines_operators:
+            continue
         if function in stable:
             _check_traced_write(function, sink)
         elif not grouped and _is_left_alone(function, job):

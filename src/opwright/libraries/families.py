@@ -18,7 +18,7 @@ FAMILIES: Final = (
             *map("opwright.libraries.emit.{}".format, ("headers", "sources", "operator_tests", "c_shims", "stable")),
             *map(
                 "opwright.libraries.emit.python.{}".format,
-                ("module", "loader", "fakes", "overlaps", "overloads", "gradients"),
+                ("module", "loader", "implemented", "fakes", "overlaps", "overloads", "gradients"),
             ),
             *map(
                 "opwright.libraries.emit.python.{}".format,

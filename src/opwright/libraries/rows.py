@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
     "library",
     package="opwright.libraries.dialect",
-    fields=("namespace", "cpp_namespace", "operators"),
+    fields=("namespace", "cpp_namespace", "implements", "operators"),
     loads_into=tuple,
 )
 

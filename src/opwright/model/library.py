@@ -31,6 +31,7 @@ class _Names(NamedTuple):
     keeps_conventions: bool = False
     known_by_name: bool = False
     takes_any_schema: bool = True
+    defines_operators: bool = True
 
 
 class Library(_Names):
@@ -52,7 +53,8 @@ class Library(_Names):
     around it. Entries of one that `keeps_conventions` have the forms of `native_functions.yaml` alone, and groups of
     their overloads are complete. Operators of one that is `known_by_name` stand in tables of `release/operator_names/`
     with what their schemas do not say. Code of one that `takes_any_schema` also fits schemas that no operator of
-    PyTorch's has, such as those with an argument that has the name of one of its variables.
+    PyTorch's has, such as those with an argument that has the name of one of its variables. A library that does not
+    have `defines_operators` has kernels for those that another one defines in `namespace`.
 
     >>> PYTORCH.operators, Library("acme", "acme", "acme/ops", "ACME_API").native
     ('at::_ops', 'acme::native')

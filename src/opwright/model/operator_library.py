@@ -128,6 +128,13 @@ class OwnWrappers(NamedTuple):
     includes: tuple[str, ...] = ()
 
 
+class Owner(NamedTuple):
+    """Who defines the operators that a library has kernels for: their namespace, and the Python module."""
+
+    namespace: str
+    module: str
+
+
 class OperatorLibrary(Frozen):
     """Operators of one namespace.
 
@@ -139,7 +146,8 @@ class OperatorLibrary(Frozen):
     generated code for PyTorch uses the stable interface. `oldest_release` is the first release that a library with
     the stable interface serves, such as `(2, 10)`. `c_shims` are the devices for which AOTInductor gets C shims.
     With `has_own_signatures`, kernels have the C++ signatures with which the headers of `includes` declare them,
-    not those that follow from their schemas. `wrappers` are those of operators in a backend file.
+    not those that follow from their schemas. `wrappers` are those of operators in a backend file. A library with an
+    `owner` has kernels alone, for operators that this one defines.
     """
 
     __slots__ = (
@@ -153,6 +161,7 @@ class OperatorLibrary(Frozen):
         "includes",
         "library",
         "oldest_release",
+        "owner",
         "python_package",
         "wrappers",
     )
@@ -172,6 +181,7 @@ class OperatorLibrary(Frozen):
         has_own_signatures: bool = False,
         wrappers: OwnWrappers | None = None,
         frameworks: tuple[str, ...] = (),
+        owner: Owner | None = None,
     ) -> None:
         self.library: Final = library
         self.catalog: Final = catalog
@@ -185,6 +195,7 @@ class OperatorLibrary(Frozen):
         self.has_own_signatures: Final = has_own_signatures
         self.wrappers: Final = wrappers
         self.frameworks: Final = frameworks
+        self.owner: Final = owner
 
     @property
     def is_stable(self) -> bool:

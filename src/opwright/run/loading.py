@@ -283,7 +283,9 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
     tags = TAGS.files(request.inputs)[0]
     catalog = load_libraries(job.catalog, request.operator_files, tags, sink, job.rules)
-    functions = [function for library in _load_libraries(request, job.rules, sink) for function in library.catalog]
+    libraries = _load_libraries(request, job.rules, sink)
+    # Those of a library with kernels for operators of others are in the library that defines them.
+    functions = [function for library in libraries if library.owner is None for function in library.catalog]
     catalog = add_operators(catalog, functions, sink)
     sink.raise_if_errors()
     if request.namespaces is not None:

@@ -245,7 +245,10 @@ def link(
     keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]],
     report: CrossReport,
 ) -> Linked:
-    """Groups functions by their operations and by their views, links them, and then checks the groups."""
+    """Groups functions by their operations and by their views, links them, and then checks the groups.
+
+    Which forms an operation has is the concern of the library that defines it.
+    """
     families = view_families(keyed, report)
     by_operation = [(operation, _operation_group(operation)) for operation in operations]
     by_view = [(_view_group(family), family) for family in families]
@@ -257,15 +260,18 @@ def link(
     groups: list[UnlinkedFunction | NativeFunctionsGroup] = []
     for operation, group in by_operation:
         if group is None:
-            check_ungrouped(operation, report)
+            if _defines(operation.members.values()):
+                check_ungrouped(operation, report)
             groups.extend(operation.members.values())
         else:
-            check_group(group, report)
+            if _defines(group.functions()):
+                check_group(group, report)
             groups.append(group)
     view_groups: list[UnlinkedFunction | ViewGroup] = []
     for view_group, others in by_view:
         if view_group is not None:
-            check_view_group(view_group, report)
+            if _defines([view_group.view]):
+                check_view_group(view_group, report)
             view_groups.append(view_group)
         view_groups.extend(others.values())
     return Linked(
@@ -273,6 +279,11 @@ def link(
         cast("tuple[NativeFunction | NativeFunctionsGroup, ...]", tuple(groups)),
         cast("tuple[NativeFunction | ViewGroup, ...]", tuple(view_groups)),
     )
+
+
+def _defines(functions: Iterable[UnlinkedFunction]) -> bool:
+    """Whether functions of one library are operators that it defines."""
+    return all(function.library.defines_operators for function in functions)
 
 
 def _operation_group(operation: Operation) -> NativeFunctionsGroup | None:

@@ -211,7 +211,8 @@ def check_entry(
 ) -> None:
     """Reports each rule between fields that the entry breaks."""
     check_types(builder, schema)
-    if not builder.context.library.keeps_conventions:
+    library = builder.context.library
+    if not library.keeps_conventions and library.defines_operators:
         _check_tags(builder, schema)
         _check_held_defaults(builder, schema)
     if schema.arguments.out:
@@ -248,7 +249,7 @@ def check_entry(
         )
         message = "`_foreach` functions accept tensors on several devices"
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
-    if _SEEDED not in tags and _draws_numbers(schema, by_name=builder.context.library.known_by_name):
+    if _SEEDED not in tags and library.defines_operators and _draws_numbers(schema, by_name=library.known_by_name):
         _report_seed(builder, schema)
 
 

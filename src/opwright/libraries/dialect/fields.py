@@ -19,7 +19,7 @@ from opwright.dialects.native_functions.entry_builder import EntryBuilder, Entry
 from opwright.dialects.nearest_key import suggested_key
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.libraries.dialect.dims import DIMS
-from opwright.libraries.dialect.head import HEAD_FIELDS
+from opwright.libraries.dialect.head import HEAD_FIELDS, IMPLEMENTS
 from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS, is_python_function
 from opwright.libraries.dialect.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.libraries.dialect.references import REFERENCE, REFERENCE_FIELDS, read_reference
@@ -44,6 +44,13 @@ from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_strings
 from opwright.source.nodes import MappingNode, Node, Scalar
+
+
+def _read_name(_node: Node, builder: EntryBuilder) -> None:
+    """The schema stands for the name already, where another library defines the operators."""
+    if builder.context.library.defines_operators:
+        message = f"`{NAME}` is for operators that another library defines, which `{IMPLEMENTS}` of the head names"
+        builder.fault(codes.OWNERS_FIELD, message, builder.key_span(NAME), help="write the schema in `func`")
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> str | None:
@@ -277,6 +284,8 @@ def _name_list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
+#: The field with the name of an operator that another library defines.
+NAME: Final = "name"
 #: The fields of samples, if they are a mapping.
 SAMPLE_FIELDS: Final = (
     Field("calls", "text or list of texts", TEXTS, "Arguments of calls."),
@@ -318,6 +327,16 @@ _DEVICE_POLICIES: Final = mapping_schema(tuple(Field(name, "text", _POLICY, "") 
 _ARGUMENT_POLICIES: Final[JsonSchema] = {"type": "object", "additionalProperties": choice(*ARGUMENT_POLICIES)}
 #: The fields of a library's entries that PyTorch's lack, in the order of the documentation.
 ROWS: Final = (
+    EntryField(
+        Field(
+            NAME,
+            "text",
+            TEXT,
+            "In place of `func`, the name of an operator of the library that `implements` names: see [operators of "
+            "others](#kernels-for-operators-of-others).",
+        ),
+        _read_name,
+    ),
     EntryField(
         Field("doc", "text", TEXT, "What the operator does, for the docstring of its Python function."),
         _read_doc,
@@ -485,7 +504,8 @@ def json_schema() -> dict[str, object]:
         "$defs": {
             "head": mapping_schema(HEAD_FIELDS),
             "item": {"anyOf": [{"$ref": "#/$defs/entry"}, {"$ref": "#/$defs/section"}]},
-            "entry": mapping_schema((*COMMON_FIELDS, *LIBRARY_FIELDS)),
+            # The canonical layout begins with what names the operator.
+            "entry": mapping_schema((LIBRARY_FIELDS[0], *COMMON_FIELDS, *LIBRARY_FIELDS[1:])),
             "section": mapping_schema(SECTION_FIELDS),
             "implementation": {"anyOf": [TEXT, mapping_schema(IMPLEMENTATION_FIELDS)]},
             "outputs": _outputs(),

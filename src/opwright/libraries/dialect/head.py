@@ -51,6 +51,9 @@ KERNEL_SIGNATURES: Final = {
     "declared": "Kernels have the C++ signatures with which headers of the author declare them.",
 }
 
+#: The field that names the library whose operators this one has kernels for.
+IMPLEMENTS: Final = "implements"
+
 #: The key of a namespace that a macro of the build names.
 FROM: Final = "from"
 
@@ -64,6 +67,13 @@ HEAD_FIELDS: Final = (
         help=f"{_NAMESPACE.help} `{{from: {BUILD_NAMESPACE}}}` leaves it to the build.",
     ),
     _DOC,
+    Field(
+        IMPLEMENTS,
+        "text",
+        TEXT,
+        "The library that defines the operators: the path of its library file, or its module, such as `vllm`: see "
+        "[operators of others](#kernels-for-operators-of-others).",
+    ),
     Field("torch", "text", TEXT, "The releases of PyTorch that the library is for, such as `>=2.10,<2.15`."),
     Field(
         "abi",
@@ -100,6 +110,9 @@ HEAD_FIELDS: Final = (
 )
 #: Their names.
 HEAD_NAMES: Final = [field.name for field in HEAD_FIELDS]
+#: Those that say something of the operators themselves, and values that are for libraries with operators of their own.
+_OF_DEFINITIONS: Final = ("derivatives", "derivative_includes", "c_shims", "frameworks")
+_NOT_OF_OTHERS: Final = {"abi": ("dlpack",), "kernel_signatures": ("declared",)}
 _HEADERS: Final = ("includes", "derivative_includes")
 _LISTS: Final = [field.name for field in HEAD_FIELDS if field.schema is TEXTS]
 
@@ -123,6 +136,7 @@ class Head(NamedTuple):
     kernel_namespace: str = ""
     kernel_signatures: str = ""
     frameworks: tuple[str, ...] = ()
+    implements: str = ""
     spans: Mapping[str, Span] = {}
 
     @property
@@ -165,7 +179,31 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Sequence[Node]]:
             text = expect_string(value, f"`{key.value}`", sink)
             if text is not None:
                 texts[key.value] = text
+    if IMPLEMENTS in texts:
+        _check_implements(texts, root, sink)
     return _head(texts, lists, sink), _entries(root, sink)
+
+
+def _check_implements(texts: dict[str, Scalar], root: MappingNode, sink: Diagnostics) -> None:
+    """Report what a library that defines no operators cannot say, and an owner that is neither a file nor a module."""
+    owner = texts[IMPLEMENTS]
+    is_module = all(part.isidentifier() for part in owner.value.split("."))
+    if not is_module and not owner.value.endswith((".yaml", ".yml")):
+        message = f"`{shorten(owner.value)}` is neither a module nor the path of a library file"
+        help = "write it like `vllm`, or like `../acme/acme.yaml`"
+        sink.error(codes.OWNERS_FILE, message, owner.span, help=help)
+        del texts[IMPLEMENTS]
+    namespace = texts.get("namespace")
+    if namespace is None or namespace.value == BUILD_NAMESPACE:
+        message = f"a library with `{IMPLEMENTS}` has a name of its own for its code and its package"
+        at = owner.span if namespace is None else namespace.span
+        sink.error(codes.OWNERS_FIELD, message, at, help="write for instance `namespace: acme_npu`")
+    for key, value in root.entries:
+        is_refused = isinstance(value, Scalar) and value.value in _NOT_OF_OTHERS.get(key.value, ())
+        if is_refused or key.value in _OF_DEFINITIONS:
+            what = f"`{key.value}: {value.value}`" if isinstance(value, Scalar) and is_refused else f"`{key.value}`"
+            message = f"{what} is not for operators that another library defines"
+            sink.error(codes.OWNERS_FIELD, message, key.span, help=f"remove `{key.value}`")
 
 
 def _macro(node: MappingNode, sink: Diagnostics) -> Scalar | None:
@@ -235,6 +273,7 @@ def _head(texts: Mapping[str, Scalar], lists: Mapping[str, tuple[str, ...]], sin
         values.get("kernel_namespace", ""),
         values.get("kernel_signatures", ""),
         lists.get("frameworks", ()),
+        values.get(IMPLEMENTS, ""),
         {name: scalar.span for name, scalar in texts.items()},
     )
 

@@ -10,6 +10,7 @@ from typing import Final
 from opwright.convention import public_api
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import LIBRARY_ENTRY
+from opwright.dialects.named_files import read_named_file
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
@@ -19,8 +20,15 @@ from opwright.dialects.values import Releases
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
 from opwright.libraries.dialect.fields import ROWS_BY_NAME
-from opwright.libraries.dialect.head import FRAMEWORKS, HEAD_NAMES, Head, read_head
+from opwright.libraries.dialect.head import FRAMEWORKS, HEAD_NAMES, IMPLEMENTS, Head, read_head
 from opwright.libraries.dialect.implementations import read_implementations
+from opwright.libraries.dialect.implemented import (
+    Implemented,
+    check_implemented,
+    implemented,
+    lock_help,
+    schemas_path,
+)
 from opwright.libraries.dialect.namespaces import (
     NamespaceEntries,
     NamespaceFacts,
@@ -35,7 +43,7 @@ from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
-from opwright.model.operator_library import OperatorLibrary
+from opwright.model.operator_library import OperatorLibrary, Owner
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
@@ -70,25 +78,79 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[OperatorLib
     return load_sources(sources, context)
 
 
-def load_sources(sources: Iterable[LibrarySource], context: LoadContext) -> tuple[OperatorLibrary, ...]:
-    """Operators of sources by namespace, in the order of the sources. Faults go to the sink of the context."""
+def load_sources(
+    sources: Iterable[LibrarySource], context: LoadContext, *, of_owner: bool = False
+) -> tuple[OperatorLibrary, ...]:
+    """Operators of sources by namespace, in the order of the sources. Faults go to the sink of the context.
+
+    Sources `of_owner` are read for their schemas, so what an operator lacks is no fault.
+    """
     file_sink = Diagnostics()
     tags = load_tags(TAGS.files(context.inputs)[0], file_sink)
     namespaces: dict[str, list[NamespaceEntries]] = {}
     named: list[NamedDerivatives] = []
+    owned: dict[str, Implemented] = {}
     for source in sources:
-        head = source.head
+        head, items = source.head, source.items
         _check_release(head, context.rules, file_sink)
-        by_namespace = entries_by_namespace(source.items, head, file_sink)
+        if head.implements:
+            resolved = _with_schemas(source, context, file_sink)
+            if resolved is None:
+                continue
+            items, owned[head.namespace] = resolved.items, resolved
+        by_namespace = entries_by_namespace(items, head, file_sink)
         named.append(NamedDerivatives(head, source.path, tuple(by_namespace) or (head.namespace,)))
         for namespace, entries in by_namespace.items():
             namespaces.setdefault(namespace, []).append(NamespaceEntries(head, entries))
-    facts = {name: namespace_facts(name, parts, file_sink) for name, parts in namespaces.items()}
+    owners = {name: resolved.owner for name, resolved in owned.items()}
+    facts = {name: namespace_facts(name, parts, owners.get(name), file_sink) for name, parts in namespaces.items()}
+    if of_owner:
+        facts = {name: namespace._replace(owner=Owner(name, "")) for name, namespace in facts.items()}
     _check_headers(facts.values(), file_sink)
-    libraries = [_load_namespace(facts[name], parts, tags, context, file_sink) for name, parts in namespaces.items()]
+    libraries = [
+        _load_namespace(facts[name], parts, tags, context, file_sink, owned.get(name))
+        for name, parts in namespaces.items()
+    ]
     derived = with_derivatives(libraries, named, context._replace(sink=file_sink))
     _report_all(file_sink, context)
     return derived
+
+
+def _with_schemas(source: LibrarySource, context: LoadContext, sink: Diagnostics) -> Implemented | None:
+    """Entries of a source with the schemas of the library that defines their operators.
+
+    Faults go to `sink`, also those of the other library's file if it lacks an operator; nothing is given if that cannot
+    be read.
+    """
+    head, at = source.head, source.head.spans[IMPLEMENTS]
+    owner_sink = Diagnostics()
+    owner_context = context._replace(sink=owner_sink)
+    file = read_named_file(schemas_path(head), source.path, at, codes.OWNERS_FILE, owner_context)
+    if file is None:
+        help = lock_help(head, source.path)
+        sink.extend(
+            diagnostic._replace(help=help) if diagnostic.code == codes.OWNERS_FILE else diagnostic
+            for diagnostic in owner_sink
+        )
+        return None
+    try:
+        owner_head, items = read_head(load_yaml(file), owner_sink)
+        if owner_head.implements:
+            message = f"`{schemas_path(head)}` defines no operators, and has kernels for those of others"
+            sink.error(codes.OWNERS_FILE, message, at, help="name the library that defines them")
+            return None
+        # Its formulas, and the releases that it is for, are no concern of those who read schemas.
+        owner_head = owner_head._replace(derivatives="", torch=VersionRange())
+        libraries = load_sources([LibrarySource(owner_head, items, file.path)], owner_context, of_owner=True)
+    except Fault as fault:
+        owner_sink.add(fault.diagnostic)
+        libraries = ()
+    own_sink = Diagnostics()
+    of_owner = implemented(source.items, head, libraries, own_sink)
+    if any(diagnostic.code == codes.OWNERS_OPERATOR for diagnostic in own_sink):
+        sink.extend(diagnostic for diagnostic in owner_sink if diagnostic.severity is Severity.ERROR)
+    sink.extend(own_sink)
+    return of_owner
 
 
 def _report_all(namespace_sink: Diagnostics, context: LoadContext) -> None:
@@ -128,6 +190,7 @@ def _load_namespace(
     tags: dict[str, str],
     context: LoadContext,
     sink: Diagnostics,
+    of_owner: Implemented | None,
 ) -> OperatorLibrary:
     library = facts.library
     namespace_sink = Diagnostics()
@@ -154,7 +217,9 @@ def _load_namespace(
     linked = link_entries(functions, report, tag_by_kind=False)
     is_stable = facts.abi in ("stable", "dlpack")
     check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)
-    if library.namespace == PYTORCH.namespace:
+    if of_owner is not None:
+        check_implemented(linked.functions, of_owner, report)
+    elif library.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)
     sink.extend(namespace_sink)
     catalog = Catalog(
@@ -171,6 +236,7 @@ def _load_namespace(
         oldest_release=facts.oldest_release,
         has_own_signatures=facts.has_own_signatures,
         frameworks=(facts.frameworks or tuple(FRAMEWORKS)) if facts.abi == "dlpack" else (),
+        owner=facts.owner,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.libraries.dialect.head import GLOBAL, Head, check_namespace, check_outermost_namespace
+from opwright.libraries.dialect.head import GLOBAL, IMPLEMENTS, Head, check_namespace, check_outermost_namespace
 from opwright.model.library import BUILD_NAMESPACE, Library, library_names
+from opwright.model.operator_library import Owner
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
@@ -46,11 +47,13 @@ class NamespaceFacts(NamedTuple):
     kernel_namespace: str | None
     has_own_signatures: bool
     frameworks: tuple[str, ...]
+    owner: Owner | None
 
     @property
     def library(self) -> Library:
-        """Names around the operators."""
-        return library_names(self.namespace, self.cpp_namespace)
+        """Names around the operators, which are in the namespace of their owner."""
+        names = library_names(self.namespace, self.cpp_namespace)
+        return names if self.owner is None else names._replace(namespace=self.owner.namespace, defines_operators=False)
 
 
 def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
@@ -93,8 +96,13 @@ def _check_spelling(namespace: str, span: Span, spelling: str, sink: Diagnostics
         sink.warning(codes.NEAR_NAMESPACE, message, span, help=help)
 
 
-def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Diagnostics) -> NamespaceFacts:
-    """What the heads of the files with a namespace's entries say of it. Contradictions go to `sink`."""
+def namespace_facts(
+    namespace: str, parts: Sequence[NamespaceEntries], owner: Owner | None, sink: Diagnostics
+) -> NamespaceFacts:
+    """What the heads of the files with a namespace's entries say of it. Contradictions go to `sink`.
+
+    `owner` defines the operators, if this library does not.
+    """
     heads = [part.head for part in parts]
     namespace_heads = [head for head in heads if head.namespace == namespace]
     cpp_namespace, cpp_span = _common_value("cpp_namespace", namespace_heads, sink)
@@ -104,6 +112,12 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
     kernel_namespace, _ = _common_value("kernel_namespace", heads, sink)
     includes = tuple(dict.fromkeys([header for head in heads for header in head.includes]))
     signatures, at = _common_value("kernel_signatures", heads, sink)
+    _common_value(IMPLEMENTS, heads, sink)
+    for head in heads:
+        if owner is not None and not head.implements:
+            message = f"another file says that the operators of `{namespace}` are those of `{owner.namespace}`"
+            help = "give one of the two files another namespace"
+            sink.error(codes.HEADS_DIFFER, message, head.spans.get("namespace"), help=help)
     if signatures == "declared" and not includes:
         message = "no header declares the kernels"
         sink.error(codes.KERNEL_SIGNATURES, message, at, help="name the headers in `includes`")
@@ -112,7 +126,8 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         cpp_namespace,
         cpp_span,
         _common_value("python_package", namespace_heads, sink)[0]
-        or (cpp_namespace.replace("::", ".") if namespace == BUILD_NAMESPACE else ""),
+        or (cpp_namespace.replace("::", ".") if namespace == BUILD_NAMESPACE else "")
+        or (namespace if owner is not None else ""),
         "\n\n".join([head.doc for head in namespace_heads if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
         oldest_release(heads),
@@ -121,6 +136,7 @@ def namespace_facts(namespace: str, parts: Sequence[NamespaceEntries], sink: Dia
         kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
         signatures == "declared",
         tuple(dict.fromkeys([framework for head in heads for framework in head.frameworks])),
+        owner,
     )
 
 

@@ -254,7 +254,7 @@ def _features(function: NativeFunction) -> Iterator[_Feature]:
         yield _Feature("alias_analysis", "the alias analysis of")
     if fields.batch_rule and rule_refusal(function):
         yield _Feature("batch_rule", "the batching rule of", rule_refusal(function))
-    if function.is_view and not function.has_composite_implicit:
+    if function.is_view and not function.has_composite_implicit and function.library.defines_operators:
         yield _Feature("func", "the view")
 
 
@@ -290,7 +290,8 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
                 check_alias_sets(function, False, sink)
             else:
                 _check_types(function, sink)
-        if not library.is_stable:
+        # Kernels for operators of others are called by PyTorch, and call the author's.
+        if not library.is_stable and library.owner is None:
             check_passing(library, sink)
 
 
@@ -364,7 +365,7 @@ def check_shapes(job: Job, sink: Diagnostics) -> None:
     """Warn about operators whose results have no shapes while PyTorch traces."""
     for library in job.libraries:
         lacks_shapes = _lacks_fake if library.is_stable else _lacks_shapes
-        for function in library.catalog.functions:
+        for function in library.catalog.functions if library.owner is None else ():
             if _is_left_out(function):
                 message = f"compiled programs leave out calls of `{function.name}`, which returns and writes nothing"
                 help = "mark an argument that it writes to, such as `Tensor(a!) out`, or return a result"

@@ -74,6 +74,9 @@ _EMPTY_BY_DISPATCH: Final = ("ATen/ops/empty.h", "ATen/ops/empty_strided.h")
 #: What checks launches of kernels.
 LAUNCH_HEADER: Final = "opwright/launch.h"
 
+#: What registers kernels for operators of others.
+_IMPLEMENTED_HEADER: Final = "opwright/implemented.h"
+
 #: What registers kernels with signatures of their own.
 _OWN_SIGNATURE: Final = "opwright/own_signature.h"
 
@@ -86,7 +89,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     kernels = _kernels_by_key(part)
     for key in LIBRARY_KEYS.values():
         # Under the other keys, only an entry's kernels lead to wrappers.
-        if key not in kernels and key is not META:
+        if key not in kernels and (key is not META or not part.library.defines_operators):
             continue
         backend = _backend(part, key, kernels.get(key, {}), checked)
         wrapped = [(unit, kinds) for unit in part.units if (kinds := _wrapped_overloads(backend, unit))]
@@ -97,6 +100,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             functions = [function for _, kinds in wrapped for function, _ in kinds]
             if any(function in backend.checks and checks_overlap(function) for function in functions):
                 headers.append(OVERLAP_HEADER)
+            headers += [] if part.library.defines_operators else [_IMPLEMENTED_HEADER]
             headers += [LAUNCH_HEADER] if has_launch_checks(key) and not part.has_own_signatures else []
             if part.wrappers is not None and any(has_hooks(function, backend) for function in functions):
                 headers += [*part.wrappers.includes, *hook_headers(part.wrappers.hooks)]
@@ -277,7 +281,7 @@ def _key_text(part: LibraryPart, backend: Backend, wrapped: list[WrappedUnit], c
     ]
     conditions = [_condition(entry.function, backend) for entry in registered]
     statements = [
-        guard(condition, f'  m.impl("{entry.function.name.text}", {entry.expression});')
+        guard(condition, f'  m.impl("{entry.function.name.text}", {_implementation(part, entry)});')
         for condition, entry in zip(conditions, registered, strict=True)
     ]
     text = "\n".join([f"TORCH_LIBRARY_IMPL({part.library.namespace}, {backend.key.name}, m) {{", *statements, "}"])
@@ -291,6 +295,14 @@ def _key_text(part: LibraryPart, backend: Backend, wrapped: list[WrappedUnit], c
     helpers = _structured_helpers(backend) if _has_structured(wrapped) else []
     body = "\n".join(["namespace {", "using namespace at;", *helpers, *definitions, "} // namespace", "", text])
     return enclose(f"{part.library.api}::registered_{backend.key.lower}", body) + "\n"
+
+
+def _implementation(part: LibraryPart, entry: _Registered) -> str:
+    """What `m.impl` takes: the kernel of an operator of others compares schemas first."""
+    if part.library.defines_operators:
+        return entry.expression
+    schema = string_literal(f"{part.library.namespace}::{entry.function.schema.written_text}")
+    return f"::opwright::implementation({string_literal(part.library.api)}, {schema}, {entry.expression})"
 
 
 def _condition(function: NativeFunction, backend: Backend) -> str:

@@ -35,9 +35,11 @@ def has_meta_kernel(function: NativeFunction) -> bool:
     """Whether the function's kernel for Meta is generated here.
 
     It is if the function has declared outputs whose sizes do not depend on values, or if it writes to other arguments
-    than out arguments and returns nothing new.
+    than out arguments and returns nothing new. Operators of others have the fakes of their owner.
     """
     if function.is_synthesized or function.has_composite_implicit or META in function.kernels:
+        return False
+    if not function.library.defines_operators:
         return False
     outputs = function.declared_outputs
     return not depends_on_values(outputs) if outputs else writes_only(function)

@@ -67,6 +67,7 @@ def library_tests(job: Job) -> Sequence[LibraryTests]:
             _devices(library),
         )
         for library in job.libraries
+        if library.owner is None
     ]
     return [test for test in tests if test.operators]
 

@@ -56,9 +56,12 @@ def _operators_section(part: LibraryPart, context: FragmentContext) -> Section:
             for function in functions
         ]
     )
+    classes = f"{enclose(part.library.operators, members)}\n"
+    if not part.library.defines_operators:
+        return Section(tuple(includes), classes)
     statements = "".join([f"  {statement}" for statement in registrations(functions)])
     registered = f"TORCH_LIBRARY_FRAGMENT({part.library.namespace}, m) {{\n{statements}}}\n"
-    return Section(tuple(includes), f"{enclose(part.library.operators, members)}\n\n{registered}")
+    return Section(tuple(includes), f"{classes}\n{registered}")
 
 
 _BACKEND_SELECT_HEADERS: Final = ("ATen/core/dispatch/DispatchKeyExtractor.h", "c10/core/TensorOptions.h")
@@ -102,10 +105,20 @@ _SECTIONS: Final[tuple[MakeSection, ...]] = (
 )
 
 
+#: Those of operators that another library defines, which has all others.
+_SECTIONS_OF_OTHERS: Final[tuple[MakeSection, ...]] = (
+    *(_operators_section, requirements_section, checks.section, kernels.section),
+)
+
+
+def _sections(part: LibraryPart) -> tuple[MakeSection, ...]:
+    return _SECTIONS if part.library.defines_operators else _SECTIONS_OF_OTHERS
+
+
 def source_sections(part: LibraryPart, context: FragmentContext) -> list[Section]:
     """Sections of the source file of a part. Raises FaultsFound with a fault of each operation that has none."""
     try:
-        return [make(part, context) for make in _SECTIONS]
+        return [make(part, context) for make in _sections(part)]
     except (Fault, FaultsFound, Untranslatable):
         sink = Diagnostics()
         for small_part in parts_by_root(part):
@@ -117,7 +130,7 @@ def source_sections(part: LibraryPart, context: FragmentContext) -> list[Section
 def _report_part(part: LibraryPart, context: FragmentContext, sink: Diagnostics) -> None:
     """Report what keeps a part with one operator and its forms from having its sections."""
     try:
-        for make in _SECTIONS:
+        for make in _sections(part):
             make(part, context)
     except (Fault, FaultsFound) as raised:
         sink.take(raised)

@@ -97,6 +97,16 @@ def _shown_results(schema: FunctionSchema) -> str:
 #: The key of kernels that `vmap` runs on batched tensors; PyTorch adds composite ones of its own operators alone.
 _BATCHED: Final = "FuncTorchBatchedDecomposition"
 
+#: What registers kernels for operators of others, the names that it reads, and the function by which Python answers.
+_IMPLEMENTED_HEADER: Final = "opwright/stable_implemented.h"
+_CHECK: Final = """\
+struct opwright_library {{
+  static constexpr const char* name = {name};
+}};
+extern "C" C10_EXPORT void {symbol}(::opwright::SchemaCheck check) {{
+  ::opwright::schema_check.store(check);
+}}"""
+
 #: What converts the values of a call.
 _CONVERSION: Final = "torch::stable::detail"
 
@@ -188,11 +198,24 @@ def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
     )
 
 
+def check_symbol(library: Library) -> str:
+    """Name of the function of the shared object that takes the check of schemas.
+
+    >>> check_symbol(Library("acme", "acme::npu", "acme/npu", "ACME_API"))
+    'opwright_check_schemas_acme_npu'
+    """
+    return f"opwright_check_schemas_{library.api.replace('::', '_')}"
+
+
 def schema_registrations(unit: StableLibrary) -> str:
     """Registration of the schemas, with their tags if the oldest release can have any.
 
-    Python defines overloads that call other ones, with kernels in Python.
+    Python defines overloads that call other ones, with kernels in Python. What others define is numbered instead.
     """
+    if not unit.library.defines_operators:
+        return enclose(
+            unit.library.api, _CHECK.format(name=string_literal(unit.library.api), symbol=check_symbol(unit.library))
+        )
     statements = []
     for function in unit.functions:
         if calls_another_form(function):
@@ -278,10 +301,16 @@ def _checked_name(function: NativeFunction, kernel: Kernel) -> str:
 
 
 def _registered(unit: StableLibrary, function: NativeFunction, kernel: Kernel, key: str) -> str:
-    """What is registered for a key: the kernel, or a function that checks arguments first.
+    """What is registered for a key: the kernel of an operator of others compares schemas first."""
+    boxed = _checked_or_own(unit, function, kernel, key)
+    if unit.library.defines_operators:
+        return boxed
+    library = f"::{unit.library.api}::opwright_library"
+    return f"&::opwright::Implementation<{boxed}, {unit.functions.index(function)}, {library}>::boxed"
 
-    Batched tensors have no memory of their own.
-    """
+
+def _checked_or_own(unit: StableLibrary, function: NativeFunction, kernel: Kernel, key: str) -> str:
+    """The kernel, or a function that checks arguments first. Batched tensors have no memory of their own."""
     if key != _BATCHED and _is_checked(unit, function, kernel.key):
         return f"TORCH_BOX(&::{unit.library.api}::checked::{_checked_name(function, kernel)})"
     return _boxed(unit, function.schema, kernel)
@@ -367,6 +396,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     headers += [STABLE_REQUIREMENTS_HEADER] if any(function.requirements for function in unit.functions) else []
     headers += [_DEVICES_HEADER] if _has_device_statements(unit) else []
     is_launched = any(has_launch_checks(kernel.key) for _, kernel in unit.kernels())
+    headers += [] if unit.library.defines_operators else [_IMPLEMENTED_HEADER]
     headers += [LAUNCH_HEADER] if is_launched and not unit.has_own_signatures else []
     headers += [STABLE_CALL_HEADER] if calls_python(unit.functions) else []
     headers += [SIGNATURE_HEADER] if unit.has_own_signatures else []

@@ -26,6 +26,8 @@ PROCESS: Final = SourcePlace("<process>", 0, 0)
 _PROGRAMS: Final = "opwright.migrate.importing.programs"
 
 _FORM_OF_ONE: Final = r"(?:like\(\w+\)|broadcast\(\w+(?:, \w+)+\)|\{size: \w+\.sizes\(\), dtype: \w+\.dtype\})"
+#: How PyTorch prints the alias set that it makes for `Tensor!`.
+_MADE_SET: Final = re.compile(r"\(\$\d+! -> \)")
 #: What the program says of an operator.
 _FORM: Final = re.compile(rf"{_FORM_OF_ONE}|\[{_FORM_OF_ONE}(?:, {_FORM_OF_ONE})*\]")
 
@@ -94,7 +96,7 @@ def statements_of(loaded: LoadedLibrary) -> list[RegistrationStatement]:
             namespace,
             name,
             PROCESS,
-            operator.schema,
+            _MADE_SET.sub("!", operator.schema),
             tuple(operator.kernels),
             by_hand=f"the kernels for {', '.join(operator.kernels)}" if operator.kernels else "",
             tags=tuple(sorted(operator.tags)),

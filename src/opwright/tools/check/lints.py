@@ -197,7 +197,7 @@ def _suspicious_annotations(schema: FunctionSchema) -> Iterator[tuple[Argument, 
 def _check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
     """Report operators that write their arguments and have no functional form (W2218)."""
     for function in operators.functions:
-        writes = function.kind in (SchemaKind.inplace, SchemaKind.mutable)
+        writes = function.library.defines_operators and function.kind in (SchemaKind.inplace, SchemaKind.mutable)
         if writes and function.group is None and function.view_group is None and not function.has_composite_implicit:
             message = f"`{function.name}` writes its arguments, and has no functional form"
             sink.warning(codes.ONLY_WRITES, message, name_span(function))

@@ -26,10 +26,16 @@ from opwright.tools.explain.symbols import planned_symbols, written_symbols
 def dispatch_records(
     function: NativeFunction, job: Job, by_hand: HandRegistrations | None = None
 ) -> tuple[DispatchRecord, ...]:
-    """Dispatch table of an overload, with the fallbacks of the job's backends, and what is registered by hand."""
+    """Dispatch table of an overload, with the fallbacks of the job's backends, and what is registered by hand.
+
+    That of an operator of others has the kernels of this library alone, for nobody here knows the rest.
+    """
     does = RegistrationKind.cpu_fallback.value
     fallbacks = {backend.key.name: does for backend in job.backends if backend.options.fallback is Fallback.cpu}
     rows = dispatch_table(function, registrations(job, function), None, fallbacks)
+    if not function.library.defines_operators:
+        keys = {key.name for key in function.kernels}
+        rows = (row for row in rows if row.registered_for in keys)
     # Composite kernels are the same for all devices without a kernel, so any such device will do.
     other_device = Dispatch(DeviceKernels(UNDEFINED, {}, {}), job.catalog, job.rules)
     return tuple(_records(rows, function, other_device, by_hand if function.library.in_libtorch else None))

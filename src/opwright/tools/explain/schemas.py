@@ -111,6 +111,8 @@ def _synthesized_from(function: NativeFunction) -> str:
 
 def _facts(function: NativeFunction) -> Iterator[str]:
     """Fields of an entry besides schema, variants, kernels and tags, in words."""
+    if not function.library.defines_operators:
+        yield "another library defines it, and says all but the kernels for these keys"
     for rows, record, default in (
         (ROWS, function, NO_FIELDS),
         (LIBRARY_ROWS, function.library_fields, NO_LIBRARY_FIELDS),

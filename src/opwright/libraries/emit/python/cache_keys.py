@@ -80,6 +80,7 @@ def _libraries(job: Job) -> Sequence[_Traced]:
             _reads_binary(library),
         )
         for library in job.libraries
+        if library.owner is None
     ]
 
 

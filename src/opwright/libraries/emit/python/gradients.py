@@ -53,7 +53,7 @@ def _packages(job: Job) -> Sequence[_Gradients]:
 
 def registered_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]:
     """What a package registers under Autograd: formulas, and what operators without formulas return or write."""
-    if not library.is_stable:
+    if not library.is_stable or library.owner is not None:
         return ()
     gradients = {gradient.function: gradient for gradient in library.derivatives.python}
     return tuple(

@@ -42,9 +42,9 @@ def _binaries(job: Job) -> Sequence[_Binary]:
 
 
 def _overloads(library: OperatorLibrary) -> dict[str, list[str]]:
-    """The overloads that every build defines, by their operators."""
+    """The overloads that every build defines, by their operators; none of a library that has kernels alone."""
     overloads: dict[str, list[str]] = {}
-    for function in library.catalog.functions:
+    for function in library.catalog.functions if library.owner is None else ():
         if not function.library_fields.condition:
             overloads.setdefault(function.name.name, []).append(function.name.overload)
     return overloads

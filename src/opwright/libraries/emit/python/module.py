@@ -16,6 +16,7 @@ from opwright.libraries.emit.python.fakes import functions_with_fakes
 from opwright.libraries.emit.python.functions import FunctionNames, function_name, function_text, operator_function
 from opwright.libraries.emit.python.gradients import registered_gradients
 from opwright.libraries.emit.python.implementations import IMPLEMENTATION, has_implementations
+from opwright.libraries.emit.python.implemented import IMPLEMENTS
 from opwright.libraries.emit.python.kernels import functions_with_python_kernels
 from opwright.libraries.emit.python.overlaps import functions_with_overlap_checks
 from opwright.libraries.emit.python.overloads import functions_of_other_forms
@@ -70,6 +71,9 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
         }
         registering = (CACHE_KEYS, *[module for module, functions in registered.items() if functions])
         package = LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, registering)
+        if library.owner is not None:
+            # Callers have the functions of the owner.
+            package = package._replace(operators=(), registering=(IMPLEMENTS,))
         units.append(package._replace(has_implementations=has_implementations(library)))
     return units
 

@@ -43,7 +43,7 @@ def calls_another_form(function: NativeFunction) -> bool:
 
 def functions_of_other_forms(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
     """Functions of a library that call another form of their operator, in Python."""
-    if not library.is_stable:
+    if not library.is_stable or library.owner is not None:
         return ()
     return tuple([function for function in library.catalog.functions if calls_another_form(function)])
 

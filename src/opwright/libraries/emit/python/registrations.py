@@ -69,7 +69,7 @@ def functions_emitter(
         return [
             _PackageFunctions(library.python_package, library.library.namespace, unit_lines)
             for library in job.libraries
-            if (unit_lines := functions(library))
+            if library.owner is None and (unit_lines := functions(library))
         ]
 
     def module(unit: _PackageFunctions, context: FragmentContext) -> Slots:
