@@ -110,7 +110,7 @@ def test_a_lock_is_written_and_refreshed(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     library = tmp_path / "acme_npu.yaml"
     library.write_text(HEAD.replace("acme.yaml", "owning_operators") + ENTRY + "  requires: by > 0\n")
-    for schema, faults in (("scale(Tensor self, float by) -> Tensor", 0), ("scale(Tensor self) -> Tensor", 1)):
+    for schema, faults in (("scale(Tensor! self, float by) -> ()", 0), ("scale(Tensor! self) -> ()", 1)):
         module.write_text(text.format(schema))
         assert main(["import", "owning_operators", "--out", str(lock), "--force"]) == 0
         assert schema in lock.read_text()
