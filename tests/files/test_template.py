@@ -149,6 +149,21 @@ def test_a_missing_slot_has_its_place_and_a_suggestion() -> None:
     assert diagnostic.span.text == "${operator_include}"
 
 
+def test_a_slot_beside_other_text_has_no_value() -> None:
+    """Slots with lines of several operators stand alone; a byte order mark is text, and is copied."""
+    source = SourceFile.decode("f.h", b"\xef\xbb\xbf${comment}\n  ${lines}\nint a; ${lines}\n")
+    template = Template(source)
+    assert template.render({"comment": "// c", "lines": ["f;", "g;"]}) == "\ufeff// c\n  f;\n  g;\nint a; f;, g;\n"
+    with pytest.raises(Fault) as caught:
+        template.check_lines(["comment"])
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.message == "no value for slot `lines` of template `f.h` beside other text"
+    assert diagnostic.help == "give it a line of its own, as PyTorch does"
+    assert diagnostic.span is not None
+    assert (diagnostic.span.line, diagnostic.span.column) == (3, 8)
+    template.check_lines(["comment", "lines"])
+
+
 def test_large_texts_with_and_without_trailing_blanks_are_indented_alike() -> None:
     """Both ways of indenting, the one for even texts and the one for any text, give the same lines."""
     even = ["void f() {\n  g();\n\n}\n", "", "h();\n\n\n"] * 2000

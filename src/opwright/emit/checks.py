@@ -10,7 +10,8 @@ an object that exists whatever the headers declare, so a mistake is one error of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from string import ascii_lowercase
 from typing import Final
 
@@ -25,11 +26,11 @@ from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_N
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument, make_argument, required_argument
-from opwright.schema.signature import signature_key
+from opwright.schema.signature import base_of_operation, signature_key
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, annotation
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Label
+from opwright.source.diagnostic import Diagnostics, Label, Severity
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import guard
@@ -42,8 +43,7 @@ def check_emittable(job: Job, sink: Diagnostics) -> None:
     _check_groups(job.catalog, sink)
     _check_views(job.catalog, sink)
     check_header_names(job, sink)
-    if job.selection.everything:
-        _check_functionalization(job, sink)
+    check_functionalization(job, sink)
 
 
 def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
@@ -161,15 +161,22 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
             sink.error(codes.VIEW_RETURNS, message, view.entry)
 
 
-def _check_functionalization(job: Job, sink: Diagnostics) -> None:
+def check_functionalization(job: Job, sink: Diagnostics) -> None:
     """What aliases or writes can be functionalized. For libraries with the stable interface PyTorch does that.
 
-    What is to be said of operators of others is said to their owner.
+    What is to be said of operators of others is said to their owner. Operators with forms whose entries have faults are
+    left out.
     """
-    catalog = job.catalog
+    catalog, absent = job.catalog, job.catalog.absent
+    if absent is None or not job.selection.everything:
+        return
+    if not catalog.is_sound:
+        absent = absent | frozenset(_faulty_operations(catalog, sink))
     stable = {function for library in job.libraries if library.is_stable for function in library.catalog.functions}
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.composite or not group.view.library.defines_operators:
+            continue
+        if base_of_operation(group.view.name.name) in absent:
             continue
         for view in (group.view, group.view_inplace):
             if view is not None and not _is_plain_view(view):
@@ -185,8 +192,25 @@ def _check_functionalization(job: Job, sink: Diagnostics) -> None:
             continue
         if function in stable:
             _check_traced_write(function, sink)
-        elif not grouped and _is_left_alone(function, job):
+        elif not grouped and base_of_operation(function.name.name) not in absent and _is_left_alone(function, job):
             _report_not_functional(function, job, index, sink)
+
+
+def _faulty_operations(catalog: Catalog, sink: Diagnostics) -> Iterator[str]:
+    """Names of the operations with an entry that has an error."""
+    entries: dict[str, list[tuple[int, str]]] = {}
+    for function in catalog.functions:
+        place = (function.entry.start, base_of_operation(function.name.name))
+        entries.setdefault(function.entry.file.path, []).append(place)
+    for diagnostic in sink:
+        span = diagnostic.span
+        if span is None or diagnostic.severity is not Severity.ERROR:
+            continue
+        places = sorted(entries.get(span.file.path, ()))
+        for start, name in places[: bisect_right(places, (span.start, "\uffff"))][-1:]:
+            # Entries with faults are not in the catalog, so the error may be in one that follows.
+            if "\n- " not in span.file.text[start : span.start]:
+                yield name
 
 
 def _check_traced_write(function: NativeFunction, sink: Diagnostics) -> None:

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from opwright.emit.emitter import Slots
 from opwright.release.rules import Rules
 from opwright.source.codes import MISSING_SLOT
-from opwright.source.diagnostic import Fault, did_you_mean
+from opwright.source.diagnostic import Fault, Suggestion, did_you_mean
 from opwright.source.lazy import lazy_pattern
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
@@ -68,10 +68,12 @@ class Template:
         slots = list(_SLOT.finditer(text))
         stops = [slot.start() for slot in slots] + [len(text)]
         parts = []
-        opening = text[: stops[0]]
+        # PyTorch's generator copies a byte order mark as it does other text.
+        mark = "\ufeff" if source.prefix_bytes else ""
+        opening = mark + text[: stops[0]]
         for slot, stop in zip(slots, stops[1:], strict=True):
             line_start = text.rfind("\n", 0, slot.start()) + 1
-            lead = text[line_start : slot.start()]
+            lead = text[line_start : slot.start()] if line_start else mark + text[: slot.start()]
             parts.append(_template_part(slot, None if lead.strip() else lead, text[slot.end() : stop]))
         self.source = source
         self.names = tuple(part.name for part in parts)
@@ -124,17 +126,28 @@ class Template:
             return value
         return f"{before}{', '.join(value)}{after}" if value else ""
 
+    def check_lines(self, inline: Collection[str]) -> None:
+        """Raises Fault (E0601) for the first slot beside other text that is not one of these."""
+        for index, part in enumerate(self.parts):
+            if part.indent is None and part.name not in inline:
+                help = did_you_mean(part.name, inline, "give it a line of its own, as PyTorch does")
+                raise self._slot_fault(index, " beside other text", help)
+
     def missing_slot(self, slots: Slots) -> Fault:
         """Fault of the first slot that has no value."""
         index, name = next((index, name) for index, name in enumerate(self.names) if name not in slots)
+        return self._slot_fault(index, "", did_you_mean(name, slots))
+
+    def _slot_fault(self, index: int, where: str, help: Suggestion) -> Fault:
+        """Fault of a slot by its number that has no value, which the words may narrow down."""
         start = _offset_in_file(self.source.text, self._starts[index])
         slot = _SLOT.match(self.source.text, start)
         return Fault.at(
             MISSING_SLOT,
-            f"no value for slot `{name}` of template `{os.path.basename(self.source.path)}`",
+            f"no value for slot `{self.names[index]}` of template `{os.path.basename(self.source.path)}`{where}",
             self.source.span(start, slot.end() if slot else start + 1),
             label="no value",
-            help=did_you_mean(name, slots),
+            help=help,
         )
 
 

@@ -91,6 +91,9 @@ def made_template(name: str, job: Job) -> tuple[str, Slots | None]:
     return plain, slots
 
 
+#: The slots that stand beside other text in PyTorch's templates. Others have the lines of several operators, between
+#: which its generator then puts commas.
+_INLINE_SLOTS: Final = ("class_name", "dispatch_namespace", "generated_comment", "name", "shard_id")
 #: Modules that every run that writes files uses.
 _MODULES: Final = (
     "opwright.incremental.fingerprints",
@@ -229,7 +232,10 @@ class Generation:
             return SourceFile.read(own if request.templates is None else f"{request.templates}/{basename(own)}")
         plain, slots = made_template(name, self.job)
         source = request.inputs.read_text(template_path(plain))
-        return source if slots is None else SourceFile(source.path, template_kind(self.job.rules)(source).render(slots))
+        template = template_kind(self.job.rules)(source)
+        if plain not in STUB_TEMPLATES:
+            template.check_lines(_INLINE_SLOTS)
+        return source if slots is None else SourceFile(source.path, template.render(slots))
 
     def _comment(self, template: str) -> str:
         """Comment of files with the program that made them, which is not the same for all of PyTorch's files."""

@@ -22,7 +22,7 @@ from opwright.dialects.table import (
     dialect_named,
     more_dialects,
 )
-from opwright.emit.checks import check_emittable
+from opwright.emit.checks import check_emittable, check_functionalization
 from opwright.emit.emitter import Job, Lazy
 from opwright.emit.family import OWN_STUBS, REGISTRATIONS
 from opwright.emit.registry import (
@@ -307,10 +307,11 @@ def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -
 
 def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
     """Report faults that keep emitters from making their files, unless entries are missing from the job."""
-    if not job.catalog.is_sound:
+    is_sound, is_of_pytorch = job.catalog.is_sound, job_loader(request.families) is None
+    if is_of_pytorch:
+        (check_emittable if is_sound else check_functionalization)(job, sink)
+    if not is_sound:
         return
-    if job_loader(request.families) is None:
-        check_emittable(job, sink)
     check_static_backends(request.options.static_dispatch, job.catalog, sink, tolerant=request.tolerant)
     for check in checks_of(request.families, deferred=False, tolerant=request.tolerant):
         check(job, sink)

@@ -455,7 +455,9 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
     check_name_length(named.start(), position)
     if name in grammar.words:
         message = f"argument name `{name}` is a Python keyword"
-        raise SchemaFault(codes.KEYWORD_NAME, message, named.start(), named.end())
+        raise SchemaFault(
+            codes.KEYWORD_NAME, message, named.start(), named.end(), help=f"write `{name}_`, or another name"
+        )
     default = None
     if position < end:
         if text[position] != "=":
