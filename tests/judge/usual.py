@@ -6,10 +6,13 @@ the two judges refuses. Each candidate runs in a copy of the process, beside the
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
+import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,7 +111,7 @@ def samples(candidate: Value, reference: Value, operator: str) -> bool:
     return True
 
 
-def passes(judge: Value, path: str, function: str, operator: str) -> bool:
+def passes(judge: Value, path: str, function: str, operator: str, folder: str) -> bool:
     """Whether a judge lets a candidate pass, in a copy of this process whose exit status is the verdict."""
     child = os.fork()
     if child == 0:
@@ -117,22 +120,29 @@ def passes(judge: Value, path: str, function: str, operator: str) -> bool:
             sink = os.open(os.devnull, os.O_WRONLY)
             os.dup2(sink, 1)
             os.dup2(sink, 2)
-            import signal
-
+            os.setsid()
             signal.alarm(20)
+            # Some candidates remove the files above their folder.
+            deep = os.path.join(folder, "of", "a", "candidate")
+            os.makedirs(deep, exist_ok=True)
+            os.chdir(deep)
             reference = getattr(module_of(str(KINDS / "kinds_reference.py"), "kinds_reference"), operator.rstrip("_"))
             candidate = getattr(module_of(path, "candidate"), function)
             status = 0 if judge(candidate, reference, operator) else 1
         finally:
             os._exit(status)
-    return os.waitpid(child, 0)[1] == 0
+    status = os.waitpid(child, 0)[1]
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    return status == 0
 
 
 def main() -> None:
     """Print what both judges say of each row."""
     torch.set_num_threads(1)
     for path, function, operator in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
-        verdicts = [not passes(judge, path, function, operator) for judge in (one_shape, samples)]
+        with tempfile.TemporaryDirectory() as folder:
+            verdicts = [not passes(judge, path, function, operator, folder) for judge in (one_shape, samples)]
         print(json.dumps(verdicts), flush=True)
 
 
