@@ -130,6 +130,9 @@ def test_generated_code_registers_these_kernels_alone(library: Path) -> None:
         *("_implements.py", "_load.py", "_ops.py", "py.typed")
     ]
     assert not (out / "tests").exists()
+    (library.parent / "acme.yaml").write_text(OWNER.replace("by=2.0) -> Tensor\n", "by=3.0) -> Tensor\n"))
+    assert main(["generate", "--library", str(library), "--torch", "auto", "--out", str(out)]) == 0
+    assert "by=3.0" in (out / "src" / "acme_npu" / "register_0.cpp").read_text()
 
 
 def test_an_explanation_has_the_kernels_of_the_file_alone(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

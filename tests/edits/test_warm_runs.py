@@ -13,6 +13,8 @@ from tests.edits.flag_runs import FlagRuns, all_pairs, random_pairs
 
 #: Fields of schemas that no run here changes, and why.
 UNCHANGED = {
+    "implements": "another file defines the operators: `tests/dialects/test_implemented.py` edits it",
+    "name": "it is for entries of a file with `implements`",
     "convention": "a plug-in defines it",
     "plugins": "tests of plug-ins edit what they add",
     "library": "the file that it names is another document here",
