@@ -15,8 +15,8 @@ from opwright.source import terminal
 from opwright.source.terminal import print_rendered, say, slow, tell
 
 SOURCES = Path(__file__).parents[2] / "src" / "opwright"
-#: The functions that print, and what runs before anything can be imported.
-PRINTING = {"source/terminal.py", "__init__.py"}
+#: The functions that print, what runs before anything can be imported, and the warnings about names of the API.
+PRINTING = {"source/terminal.py", "__init__.py", "plugin.py"}
 #: Characters that erase a line, move the cursor, set the title, change the direction, and end a line.
 CONTROLS = "\x1b[2K\r\x1b[1A\x9b1m\x1b]0;x\x07\u202e\x7f\x08\u2028"
 EVIL = f"evil{CONTROLS}\nlies"

@@ -225,6 +225,23 @@ operators:
   samples: {calls: "torch.ones(2, 2)", drawn: false}
 """
 
+_OF_OTHERS: Final = """\
+namespace: acme_npu
+implements: owner.yaml
+operators:
+- name: scale
+  dispatch: {PrivateUse1: "fast::scale"}
+  dims: {x: "*b d"}
+  requires: "d % 2 == 0"
+"""
+
+_OWNER: Final = """\
+namespace: acme
+operators:
+- func: scale(Tensor x, float factor=2) -> Tensor
+  dispatch: {CPU: scale}
+"""
+
 _BACKEND: Final = """\
 backend: PrivateUse1
 cpp_namespace: acme::native
@@ -363,6 +380,7 @@ DOCUMENTS: Final = (
     ),
     _document("stable library", "library", ("samples", "if"), operators=_STABLE),
     _document("library of borrowed tensors", "library", ("samples",), operators=_BORROWED),
+    _document("kernels for another library", "library", (), operators=_OF_OTHERS, owner=_OWNER),
     _document(
         "backend",
         "backend",
