@@ -202,11 +202,13 @@ def _faulty_operations(catalog: Catalog, sink: Diagnostics) -> Iterator[str]:
     for function in catalog.functions:
         place = (function.entry.start, base_of_operation(function.name.name))
         entries.setdefault(function.entry.file.path, []).append(place)
+    for places in entries.values():
+        places.sort()
     for diagnostic in sink:
         span = diagnostic.span
         if span is None or diagnostic.severity is not Severity.ERROR:
             continue
-        places = sorted(entries.get(span.file.path, ()))
+        places = entries.get(span.file.path, [])
         for start, name in places[: bisect_right(places, (span.start, "\uffff"))][-1:]:
             # Entries with faults are not in the catalog, so the error may be in one that follows.
             if "\n- " not in span.file.text[start : span.start]:
