@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -146,3 +148,10 @@ def test_library_is_loaded(program: str, torch: ModuleType, generate_library: Ge
     shared.rename(folder / "python" / "loaded" / "_C.dylib")
     load(folder)
     assert torch.ops.loaded.one() == 1
+    # What the check before loading is for: PyTorch ends a process that loads a library with operators that it has.
+    define = 'import torch; library = torch.library.Library("loaded", "DEF"); library.define("one() -> int")'
+    path = folder / "python" / "loaded" / "_C.dylib"
+    command = [sys.executable, "-c", f"{define}; torch.ops.load_library({str(path)!r})"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode < 0
+    assert "loaded" in done.stderr
