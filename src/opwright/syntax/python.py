@@ -24,6 +24,15 @@ def string_literal(text: str) -> str:
     return f'"{"".join(escapes)}"'
 
 
+def is_module_name(name: str) -> bool:
+    """Whether a text has the form of the name of a module.
+
+    >>> [is_module_name(name) for name in ("acme._C", "acme.", "a-b", "")]
+    [True, False, False, False]
+    """
+    return all(part.isidentifier() for part in name.split("."))
+
+
 def docstring_text(text: str) -> str:
     r"""Text of lines of a docstring with three double quotes, which end in a line of their own.
 

@@ -338,9 +338,26 @@ def test_a_library_is_compared_with_an_archive(
     write(archive, {"acme/__init__.py": b""})
     assert main(["diff", str(archive), str(new)]) == 1
     assert f"`{archive}` has no library files" in capsys.readouterr().err
+    write(archive, {"acme.yaml": old.encode(), "acme.yaml/more.yaml": old.encode()})
+    assert main(["diff", str(archive), str(new)]) == 1
+    assert f"`{archive}` cannot be unpacked" in capsys.readouterr().err
     archive.write_bytes(b"damaged")
     assert main(["diff", str(archive), str(new)]) == 1
     assert str(archive) in capsys.readouterr().err
+
+
+def test_an_encrypted_archive_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody is asked for a password."""
+    archive = tmp_path / "acme-1.4.2-py3-none-any.whl"
+    _wheel(archive, {"acme.yaml": b"a" * 40})
+    data = archive.read_bytes()
+    # The first flag of a member, in its header and in the directory, says that it is encrypted.
+    for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        at = data.index(mark) + place
+        data = data[:at] + bytes([data[at] | 1]) + data[at + 1 :]
+    archive.write_bytes(data)
+    assert main(["diff", str(archive), str(archive)]) == 1
+    assert f"`{archive}` cannot be unpacked" in capsys.readouterr().err
 
 
 def test_a_library_is_compared_with_what_is_installed(

@@ -31,6 +31,7 @@ from opwright.source.project_file import has_windows_device
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.cpp import is_header
+from opwright.syntax.python import is_module_name
 
 #: The C++ interfaces of PyTorch that a library can use, with their help.
 ABIS: Final = {
@@ -187,8 +188,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Sequence[Node]]:
 def _check_implements(texts: dict[str, Scalar], root: MappingNode, sink: Diagnostics) -> None:
     """Report what a library that defines no operators cannot say, and an owner that is neither a file nor a module."""
     owner = texts[IMPLEMENTS]
-    is_module = all(part.isidentifier() for part in owner.value.split("."))
-    if not is_module and not owner.value.endswith((".yaml", ".yml")):
+    if not is_module_name(owner.value) and not owner.value.endswith((".yaml", ".yml")):
         message = f"`{shorten(owner.value)}` is neither a module nor the path of a library file"
         help = "write it like `vllm`, or like `../acme/acme.yaml`"
         sink.error(codes.OWNERS_FILE, message, owner.span, help=help)

@@ -19,6 +19,7 @@ from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import slow
+from opwright.syntax.python import is_module_name
 
 _LAST_LINES: Final = 6
 #: The place of what only a process says.
@@ -134,8 +135,7 @@ def is_module(name: str) -> bool:
     >>> [is_module(name) for name in ("build/acme.so", "acme.no_such_folder", "csrc/ops.cpp", "a-b")]
     [True, True, False, False]
     """
-    is_dotted = all(part.isidentifier() for part in name.split("."))
-    return name.endswith(LIBRARY_SUFFIXES) or (is_dotted and not os.path.lexists(name))
+    return name.endswith(LIBRARY_SUFFIXES) or (is_module_name(name) and not os.path.lexists(name))
 
 
 def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: str = "") -> object:

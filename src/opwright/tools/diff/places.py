@@ -22,6 +22,7 @@ from opwright.source.codes import NO_SIDE
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.text import SourceFile
+from opwright.syntax.python import is_module_name
 
 #: What the name of a side in a commit begins with: `git:REF`, or `git:REF:PATH`.
 GIT: Final = "git:"
@@ -29,15 +30,14 @@ GIT: Final = "git:"
 #: What the name of an installed package or of a library that runs begins with: `module:NAME`.
 MODULE: Final = "module:"
 
-#: What reading a damaged archive raises.
-_DAMAGED: Final = (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile, tarfile.TarError, zlib.error)
+#: What reading an archive raises that is damaged, or encrypted.
+_DAMAGED: Final = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, tarfile.TarError, zlib.error)
 
 #: The files of a commit that loading may read: those of operators, and headers with signatures.
 _READ: Final = (".yaml", ".yml", ".json", ".toml", ".h", ".hpp", ".cuh")
 
 #: Folders of projects that have no sources.
 _LEFT_OUT: Final = frozenset(("build", "dist", "third_party", "node_modules", "__pycache__"))
-
 
 #: The archives of packages: wheels, and source distributions.
 _WHEELS: Final = (".whl", ".zip")
@@ -128,7 +128,7 @@ def _of_module(name: str, out: str) -> SidePlace:
 
     The second imports the module in a process of its own.
     """
-    if not all(part.isidentifier() for part in name.split(".")):
+    if not is_module_name(name):
         raise Fault.at(NO_SIDE, f"`{name}` is no name of a module")
     spec = PathFinder.find_spec(name.partition(".")[0])
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
