@@ -29,7 +29,7 @@ PARALLEL := -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 # Targets share the environment. How much runs at once, JOBS says.
 .NOTPARALLEL:
-.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan judge cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu frameworks clean venv
+.PHONY: help demo test test-times test-pythons test-thorough test-releases compile example-library example-backend lint docs man conformance conformance-full conformance-releases replay-backends vendor-replay field-replay remote bench bench-library bench-lean bench-calls bench-scale fuzz fuzz-index hostile written-schemas shapes asan judge cases generator-digests generator-edits kills edits lsp-soak renames mutants port-replay port-fuzz conditions second-gradients library-changes library-releases cuts stable-releases kernels isolated field-moved field-port release-check vscode core core-proof core-upstream cuda gpu frameworks clean venv
 
 # Opwright alone: what a user gets. It never needs torch.
 $(TOOL): pyproject.toml | $(VENV)/bin/python
@@ -84,6 +84,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make written-schemas      # schemas as people write them, as PyTorch's dispatcher takes them; COUNT=10000
 #:   make conditions           # 100,000 calls beside Python's arithmetic of their conditions; COUNT=1000 SEED=2
 #:   make second-gradients     # differentiates 500 random operators with formulas twice; COUNT=100 SEED=2
+#:   make library-changes      # runs saved programs of 300 random libraries with changed ones; COUNT=75 SEED=2
 #:   make shapes               # compiles the code of every shape of library entry; COUNT=100 compiles fewer, SEED=1 others
 #:   make asan                 # calls with changed arguments under AddressSanitizer; COUNT=10000 TRACED=1000 UNCHECKED=500
 #:   make judge                # right and wrong kernels of ten kinds, and cheats, before the judge; SEED=7 ONLY=rms_norm
@@ -94,6 +95,7 @@ $(REFERENCE): pyproject.toml | $(VENV)/bin/python
 #:   make readers              # what first readers type, in minutes: demonstration, guide, a project, commands of pages
 #: Libraries of others, and other programs:
 #:   make field-replay         # imports libraries from the package index, or the Hub; needs the network
+#:   make library-releases     # verdicts on releases of libraries beside PyTorch's rules; needs the network
 #:   make move                 # moves a library by the page, and compares calls of its tests in two processes
 #:   make field-moved          # moves one to the stable interface, and runs its own tests; needs the network
 #:   make field-port           # builds two of them, beside the originals; needs the network; half an hour
@@ -470,6 +472,17 @@ conditions: $(REFERENCE)
 second-gradients: COUNT ?= 500
 second-gradients: $(REFERENCE)
 	$(VENV)/bin/python -m tests.second_gradients --count $(COUNT) $(if $(SEED),--seed $(SEED))
+
+# COUNT random changes of operators: programs that the old form saved, which the new one runs. What `opwright diff` calls
+# compatible has to run and give the same.
+library-changes: COUNT ?= 300
+library-changes: $(REFERENCE)
+	$(VENV)/bin/python -m tests.library_changes --count $(COUNT) $(if $(SEED),--seed $(SEED))
+
+# What `opwright diff` says of consecutive releases of libraries at the package index, beside PyTorch's rules.
+library-releases: $(REFERENCE)
+	$(PIP) --target $(FIELD) --upgrade setuptools setuptools_rust setuptools_scm
+	PYTHONPATH=$(FIELD) $(VENV)/bin/python -m tests.library_changes.releases $(if $(ONLY),--only '$(ONLY)')
 
 # COUNT package indexes with damaged answers, read by the client: the full 10,000, or fewer.
 fuzz-index: COUNT ?= 10000

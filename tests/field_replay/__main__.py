@@ -35,7 +35,6 @@ COLUMNS: Final = ("library", "schemas", "taken", "imported", "equal", "by hand",
 HUB_COLUMNS: Final = ("kernel", "operators", "equal", "lines of the binding", "needless", "lines of the library file")
 #: What lets the metadata of distributions be made without compilers and devices.
 ENVIRONMENT: Final = {
-    "VLLM_VERSION_OVERRIDE": "0.29.0",
     "VLLM_TARGET_DEVICE": "empty",
     "FLASH_ATTENTION_SKIP_CUDA_BUILD": "TRUE",
 }
@@ -117,7 +116,8 @@ def sources_of(distribution: str, cache: Path, *, is_wheel: bool = False) -> Pat
         with tempfile.TemporaryDirectory(dir=cache) as top:
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation"]
             command += ["--only-binary=:all:" if is_wheel else "--no-binary=:all:", "--dest", top]
-            subprocess.run([*command, f"{project}=={version}"], check=True, env={**os.environ, **ENVIRONMENT})
+            environment = {**os.environ, **ENVIRONMENT, "VLLM_VERSION_OVERRIDE": version}
+            subprocess.run([*command, f"{project}=={version}"], check=True, env=environment)
             if is_wheel:
                 with ZipFile(next(Path(top).glob("*.whl"))) as wheel:
                     wheel.extractall(Path(top) / "wheel")

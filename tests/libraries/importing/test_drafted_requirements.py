@@ -152,3 +152,13 @@ def test_what_differs_is_not_drafted(
     fields = next(iter(drafted(CHECKED.replace(old, new)).values()))
     assert sum(len(fields.get(field, ())) for field in ("dims", "dtypes", "requires")) == kept
     assert new not in str(fields)
+
+
+def test_a_kernel_has_more_parameters_than_a_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build without a kernel may define an operator of no arguments in its place, as vLLM does."""
+    monkeypatch.chdir(tmp_path)
+    source = CHECKED.replace('m.def("f(Tensor self, Tensor y, int n, float eps) -> Tensor");', 'm.def("f() -> ()");')
+    declared = re.sub(r"(?s)(at::Tensor checked\(.*?\)) \{.*?\n\}\n", r"\1;\n", source, count=1)
+    assert declared.count("TORCH_CHECK") < source.count("TORCH_CHECK")
+    for text in (source, declared):
+        assert not drafted(text)["f() -> ()"].keys() & {"dims", "dtypes", "requires", "layout"}

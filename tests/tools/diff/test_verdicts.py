@@ -77,6 +77,13 @@ PAIRS = {
     "layout that refuses": Pair(
         f"{CPU}|layout: {{x: contiguous}}", f"{CPU}|layout: {{x: contiguous!}}", "major", "minor"
     ),
+    "layout of an optional tensor": Pair(
+        f"{CPU}|layout: {{w: contiguous}}",
+        f"{CPU}|layout: {{w: contiguous!}}",
+        "major",
+        "minor",
+        ("f(Tensor x, Tensor? w) -> Tensor",) * 2,
+    ),
     "choices of a text": Pair(
         f"{CPU}|values: {{mode: [sum, mean]}}",
         f"{CPU}|values: {{mode: [sum, mean, max]}}",
@@ -126,7 +133,7 @@ PAIRS = {
     "kernel for all devices": Pair(CPU, "dispatch: {CompositeExplicitAutograd: f}", "minor", "major"),
     "name of a kernel": Pair(CPU, "dispatch: {CPU: g}", "patch", "patch"),
     "condition of the build": Pair(CPU, f"{CPU}|if: defined(ACME)", "major", "minor"),
-    "autocast": Pair(CPU, f"{CPU}|autocast: fp32", "minor", "major"),
+    "autocast": Pair(CPU, f"{CPU}|autocast: fp32", "major", "major"),
     "policy of autocast": Pair(f"{CPU}|autocast: fp32", f"{CPU}|autocast: lower_precision_fp", "major", "major"),
     "batch rule": Pair(CPU, f"{CPU}|batch_rule: f_rule", "patch", "patch"),
     "documentation": Pair(CPU, f"{CPU}|doc: Scales.", "patch", "patch"),

@@ -248,6 +248,8 @@ class AllowedDtypes:
 def _dtypes_read(condition: OutputExpression) -> Iterator[str]:
     """The tensors whose dtype a condition is about."""
     first = condition.operands[0] if condition.operands else None
+    if first is None or first.operation is not OutputOperation.dtype_of:
+        return
     while first is not None and first.operation in (OutputOperation.dtype_of, OutputOperation.value):
         first = first.operands[0]
         if first is not None:

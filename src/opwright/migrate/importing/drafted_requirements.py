@@ -151,7 +151,8 @@ class _Fields:
 def _conditions(schema: FunctionSchema, row: RegistrationStatement) -> Iterator[str]:
     """What a kernel checks, as expressions over the arguments of the schema."""
     arguments = [argument.name for argument in schema.arguments.all]
-    if len(arguments) != len(row.names):
+    # A kernel has no names where the sources do not define it, and a schema no arguments where they do not tell it.
+    if not len(arguments) == len(row.names) == len(row.parameters):
         return
     named = {
         name: argument

@@ -238,7 +238,8 @@ def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason
             text = "it no longer says what it returns, so that traces cannot run it"
             yield Reason(text, frozenset((Audience.python,)))
         else:
-            yield Reason("it says what it returns, so that traces can run it", level=Level.minor)
+            text = "it says what it returns, so that traces can run it; what it returned before is not known"
+            yield Reason(text, level=Level.minor)
         return
     facts = [[(output.size, output.dtype, output.device) for output in outputs] for outputs in (before, after)]
     if facts[0] == facts[1]:

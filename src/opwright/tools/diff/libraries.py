@@ -90,7 +90,7 @@ def _autocast_reasons(old: LibraryFields, new: LibraryFields) -> Iterator[Reason
     if old.autocast == new.autocast:
         return
     if not any(old.autocast):
-        yield Reason("it has a rule for autocast", level=Level.minor)
+        yield Reason("autocast computes it in the dtype of its new rule", _PYTHON)
     elif not any(new.autocast):
         yield Reason("it no longer has a rule for autocast", _PYTHON)
     else:
