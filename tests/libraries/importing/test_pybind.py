@@ -220,6 +220,7 @@ struct Params { void* x_ptr; void* y_ptr; };
 void fill(Params& params, const at::Tensor& x, at::Tensor y) {
   params.x_ptr = x.data_ptr(); params.y_ptr = y.data_ptr(); }
 void by_launch(at::Tensor a, at::Tensor b, at::Tensor c) { run(a, b, c); }
+void by_accessor(const at::Tensor& x, at::Tensor y, at::Tensor z) { run_with(x, y, z); }
 void by_member(const at::Tensor& x, at::Tensor y) {
   Params params; fill(params, x, y); member_kernel<<<1, 1>>>(params); }
 void by_macro(at::Tensor x) { auto hidden = x.data_ptr<float>(); LAUNCH(2); }
@@ -231,6 +232,7 @@ void by_methods(at::Tensor x, at::Tensor y, at::Tensor z, at::Tensor w, at::Tens
 at::Tensor nothing(at::Tensor x, at::Tensor y) { auto z = x * y; z.add_(1); x = x.contiguous(); return z; }
 PYBIND11_MODULE(acme, m) {
   m.def("by_launch", &by_launch);
+  m.def("by_accessor", &by_accessor);
   m.def("by_member", &by_member);
   m.def("by_macro", &by_macro);
   m.def("by_opaque", &by_opaque);
@@ -247,6 +249,14 @@ __global__ void member_kernel(Params params) {
   float* y = reinterpret_cast<float*>(params.y_ptr) + 1; float x = ((float*)params.x_ptr)[0];
   *reinterpret_cast<float2*>(y) = make_float2(x, x);
 }
+__global__ void accessor_kernel(at::PackedTensorAccessor64<float, 1> x, at::PackedTensorAccessor64<float, 1> y, int n,
+                                at::PackedTensorAccessor64<float, 1> z) {
+  z[0] = x[0] + y[n];
+}
+void run_with(const at::Tensor& x, at::Tensor y, at::Tensor z) {
+  accessor_kernel<<<1, 1>>>(x.packed_accessor64<float, 1>(), y.packed_accessor64<float, 1>(), 2,
+                            z.packed_accessor64<float, 1>());
+}
 void run(at::Tensor a, at::Tensor b, at::Tensor c) {
   AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "run", [&] {
     kernel_of<scalar_t><<<1, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
@@ -257,6 +267,7 @@ void run(at::Tensor a, at::Tensor b, at::Tensor c) {
     entries = imported("csrc")
     assert entries == {
         "by_launch(Tensor(a!) a, Tensor b, Tensor c) -> ()": "CUDA",
+        "by_accessor(Tensor x, Tensor y, Tensor(a!) z) -> ()": "CUDA",
         "by_member(Tensor x, Tensor(a!) y) -> ()": "CUDA",
         "by_macro(Tensor(a!) x) -> ()": "CUDA",
         "by_opaque(Tensor(a!) x, Tensor y) -> ()": "CPU",
@@ -265,7 +276,7 @@ void run(at::Tensor a, at::Tensor b, at::Tensor c) {
     }
     text = Path("pyb_C.yaml").read_text()
     assert "`a` is written at csrc/kernels.cu:4\n" in text
-    assert "`x` may be written: its memory goes to `opaque` at csrc/bindings.cpp:12\n" in text
+    assert "`x` may be written: its memory goes to `opaque` at csrc/bindings.cpp:13\n" in text
     assert "`y`: const, and taken as not written" in text
     assert "`x` may be written: its memory goes to the macro `LAUNCH`" in text
     told = imported("csrc", "--mutates", "by_opaque=y", "--mutates", "by_macro=")
@@ -316,6 +327,21 @@ PYBIND11_MODULE(acme, m) {
     module = Path("acme.py").read_text()
     assert "# csrc/bindings.cpp:11: `handle`" in module
     assert "def power(*arguments, **named):" in module
+
+
+def test_what_stands_behind_a_lambda_is_read(library: Path) -> None:
+    """A lambda that returns leaves nothing but itself; a function that a header defines once is said to be so."""
+    Path("csrc/kernels.h").write_text(f"{HEADER}namespace pyb {{ at::Tensor late(at::Tensor x) {{ return x; }} }}\n")
+    Path("csrc/bindings.cpp").write_text("""
+#include "kernels.h"
+PYBIND11_MODULE(acme, m) {
+  py::class_<Counter>(m, "Counter").def("__eq__", [](const Counter& a, const Counter& b) { return a == b; });
+  m.def("late", &pyb::late);
+}
+""")
+    assert [*imported("csrc")] == ["late(Tensor x) -> Tensor"]
+    told = "`pyb::late` is defined in `kernels.h`, which several generated sources include: write `inline` before it"
+    assert told in Path("pyb_C.yaml").read_text()
 
 
 def test_other_forms(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,7 +31,11 @@ class AlwaysRun:
 
     def __init__(self, body: Sequence[Token]) -> None:
         self._body = body
-        self._starts = _starts(body)
+        self._starts, self._end = _starts(body)
+
+    def is_behind_jump(self, token: Token) -> bool:
+        """Whether something before a token of the body may leave it."""
+        return self._end < len(self._body) and token.start > self._body[self._end].start
 
     def begins(self, index: int) -> bool:
         """Whether such a statement begins with this token."""
@@ -50,8 +54,8 @@ class AlwaysRun:
         )
 
 
-def _starts(body: Sequence[Token]) -> list[int]:
-    """The indices of tokens that begin statements which always run."""
+def _starts(body: Sequence[Token]) -> tuple[list[int], int]:
+    """The indices of tokens that begin statements which always run, and that of what may leave the body."""
     starts: list[int] = []
     begins = True
     has_lambda = False
@@ -79,7 +83,7 @@ def _starts(body: Sequence[Token]) -> list[int]:
             continue
         begins = text in _BOUNDARIES
         index += 1
-    return starts
+    return starts, index
 
 
 def _begins_in_each_branch(body: Sequence[Token], index: int) -> bool:

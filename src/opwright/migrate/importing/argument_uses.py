@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from opwright.migrate.importing.cpp_arguments import whole_templates
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
@@ -500,7 +501,7 @@ class _Body:
         if plain in _GENERIC_CALLS:
             return
         given = arguments(self._tokens, opening)
-        number = sum(self._text(at) == "," and self._around[at] == opening for at in range(opening, start))
+        number = self._number(given, start)
         if kind == "tensor" and (
             self._text(start - 1) not in ("(", ",", ":", "?") or self._text(end) not in (")", ",", ":")
         ):
@@ -513,6 +514,10 @@ class _Body:
             return
         is_own = name.startswith(("at::", "torch::", "c10::", "::at::"))
         use = None if is_own else self._uses.of_call(plain, number, len(given), self._depth)
+        if use is None and not is_own:
+            # The commas of templates are those of one argument: no function has as many as there seemed to be.
+            given = whole_templates(given)
+            use = self._uses.of_call(plain, self._number(given, start), len(given), self._depth)
         if use is not None:
             if use.level:
                 yield use
@@ -527,6 +532,11 @@ class _Body:
                 yield self._found(WRITTEN, start)
         elif not (kind == "tensor" and (self._only_checks(plain) or name.startswith("std::"))):
             yield self._found(MAYBE_WRITTEN, start, f"`{plain}`")
+
+    def _number(self, given: Sequence[Sequence[Token]], start: int) -> int:
+        """The number of the argument that has the token at a place."""
+        at = self._tokens[start].start
+        return next(number for number, part in enumerate(given) if part and part[0].start <= at <= part[-1].start)
 
     def _only_checks(self, name: str) -> bool:
         """Whether the macro of a name checks its arguments; another one may call what writes them."""

@@ -145,3 +145,22 @@ def function_name(tokens: Sequence[Token]) -> str | None:
     if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
         return None
     return "".join([token.text for token in plain])
+
+
+def whole_templates(given: Sequence[Sequence[Token]]) -> list[Sequence[Token]]:
+    """Arguments, those with the commas of a template together.
+
+    >>> [text_of(part) for part in whole_templates(arguments([*cpp_tokens('(f, &kt<3, true>, 1)')], 0))]
+    ['f', '&kt<3, true>', '1']
+    """
+    parts: list[Sequence[Token]] = []
+    is_open = False
+    for part in given:
+        if is_open:
+            comma = part[0]._replace(kind="sign", text=",") if part else parts[-1][-1]
+            parts[-1] = [*parts[-1], comma, *part]
+        else:
+            parts.append(part)
+        texts = [token.text for token in parts[-1]]
+        is_open = texts[:1] != ["["] and texts.count("<") > texts.count(">")
+    return parts

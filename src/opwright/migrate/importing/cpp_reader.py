@@ -28,6 +28,7 @@ from opwright.migrate.importing.cpp_arguments import (
     tag_variables,
     tags_of,
     text_value,
+    whole_templates,
 )
 from opwright.migrate.importing.kernel_names import KEY_ALIASES, KernelNames
 from opwright.migrate.importing.module_reader import ModuleOptions, ModuleReader
@@ -515,7 +516,7 @@ class _Reader:
 
     def _registration(self, call: RegistrationCall, block: _Block) -> Iterator[RegistrationStatement]:
         """What a call of `def` or `impl` registers."""
-        given = _whole_templates(call.arguments)
+        given = whole_templates(call.arguments)
         if call.method not in ("def", "impl") or not given:
             if call.method == "fallback" and block.namespace == "_" and not call.conditions:
                 self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
@@ -529,11 +530,12 @@ class _Reader:
             return
         text = text_value(given[0], self._macros)
         if text is None:
-            told = f"the name is `{shorten(text_of(given[0]))}`, not a text"
+            name = shorten(text_of(given[0]))
             if call.method == "def":
-                self._unread.append((call.place, told))
+                self._unread.append((call.place, f"the name is `{name}`, not a text"))
             else:
-                self._code.append(UnreadCode(call.place, f"{told}: it", block.namespace, block.key))
+                told = f"the call with the name `{name}`"
+                self._code.append(UnreadCode(call.place, told, block.namespace, block.key))
             return
         head, parenthesis, _ = text.partition("(")
         namespace, _, name = head.strip().rpartition("::")
@@ -608,22 +610,3 @@ class _Reader:
         if not text or name in replaced:
             return name
         return self._name_of([*cpp_tokens(text)], replaced | {name})
-
-
-def _whole_templates(given: Sequence[Sequence[Token]]) -> list[Sequence[Token]]:
-    """Arguments, those with the commas of a template together.
-
-    >>> [text_of(part) for part in _whole_templates(arguments([*cpp_tokens('(f, &kt<3, true>, 1)')], 0))]
-    ['f', '&kt<3, true>', '1']
-    """
-    parts: list[Sequence[Token]] = []
-    is_open = False
-    for part in given:
-        if is_open:
-            comma = part[0]._replace(kind="sign", text=",") if part else parts[-1][-1]
-            parts[-1] = [*parts[-1], comma, *part]
-        else:
-            parts.append(part)
-        texts = [token.text for token in parts[-1]]
-        is_open = texts[:1] != ["["] and texts.count("<") > texts.count(">")
-    return parts

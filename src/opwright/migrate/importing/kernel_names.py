@@ -26,6 +26,8 @@ MOST_OVERLOADS: Final = 200
 _WORD: Final = re.compile(r"\w+")
 #: The namespaces of PyTorch and of the standard library, which a project's own ones of these names hide.
 _GLOBAL_NAMESPACES: Final = frozenset(["at", "c10", "caffe2", "std", "torch"])
+#: Words before a function that sources share, whichever includes it.
+_SHARED: Final = frozenset(("inline", "static", "constexpr", "template"))
 #: Tokens of the declaration of an alias; a longer one is no type of schemas.
 _LONGEST_ALIAS: Final = 100
 
@@ -52,6 +54,8 @@ class KernelNames:
         self.headers: Final[dict[str, None]] = {}
         self.undeclared: Final[dict[str, CppFunction]] = {}
         self.hidden: Final[list[HiddenKernel]] = []
+        #: The functions of headers that only one source may include.
+        self._defined_once: set[CppFunction] = set()
         #: The names proposed for functions of one name that files hide, by the name and the file.
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
@@ -126,6 +130,10 @@ class KernelNames:
         header = self._header_of(function)
         if header is not None and header.parameters == function.parameters:
             self.headers[header.path] = None
+            if header in self._defined_once:
+                where = os.path.relpath(header.path, os.path.dirname(path) or ".")
+                told = f"`{function.name}` is defined in `{where}`, which several generated sources include"
+                row = row._replace(notes=(*row.notes, f"{told}: write `inline` before it"))
         elif header is None:
             self.undeclared[function.name] = function
         else:
@@ -224,8 +232,11 @@ class KernelNames:
         function = function_of(statement, source.path)
         if function is not None:
             # Every file that includes a header can name what is static there.
-            function = function._replace(is_hidden=function.is_hidden and not source.path.endswith(CPP_HEADERS))
+            in_header = source.path.endswith(CPP_HEADERS)
+            function = function._replace(is_hidden=function.is_hidden and not in_header)
             self.add(function)
+            if in_header and statement.body and _SHARED.isdisjoint([token.text for token in statement.head]):
+                self._defined_once.add(function)
 
 
 def _levels(scope: Sequence[str]) -> tuple[str, ...]:

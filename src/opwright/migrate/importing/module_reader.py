@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from opwright.migrate.importing.always_run import AlwaysRun
 from opwright.migrate.importing.argument_uses import (
     MAYBE_WRITTEN,
     READ,
@@ -100,11 +101,9 @@ class ModuleReader:
         doc = ""
         places: list[SourcePlace] = []
         names: dict[str, int] = {}
-        returns = False
+        always = AlwaysRun(statement.body)
         for call in module_calls(statement.body, variable, self._text_of):
             at = SourcePlace(source.path, call.tokens[0].line, call.last_line, call.tokens[0].start)
-            if {"return", "throw", "goto"}.intersection(token.text for token in call.tokens) and not call.method:
-                returns = True
             value = self._constant(call.value)
             text = self._text_of(call.arguments[0]) if call.arguments else None
             if call.method == "doc" and self._text_of(call.value) is not None:
@@ -114,7 +113,7 @@ class ModuleReader:
                 submodules[path] = (self._text_of(call.arguments[1]) if len(call.arguments) > 1 else "") or ""
             elif call.method == "attr" and text and _is_name(text) and value is not None and not call.submodule:
                 values[text] = value
-            elif returns:
+            elif always.is_behind_jump(call.tokens[0]):
                 missing.append((at, f"`{shorten(text_of(call.tokens))}`, behind a condition,"))
             elif call.method == "def" and text and _is_name(text) and len(call.arguments) > 1:
                 operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
