@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.migrate.calls.stored_calls import counted, read_records
 from opwright.migrate.importing.process import loaded_library
+from opwright.migrate.importing.recorded_calls import record_command
 
 LIVE = """\
 import torch
@@ -220,3 +223,18 @@ def test_functions_of_modules_that_a_port_lost_are_told(capsys: pytest.CaptureFi
     assert "lost: `acme_ext.sub.g`: the port has neither an operator nor it" in printed
     assert "`acme_ext.f`" not in printed
     assert "compared in two processes: 0 operators, 0 kernels, 2 functions of modules: 1 difference is lost" in printed
+
+
+@pytest.mark.usefixtures("torch")
+def test_a_path_may_name_a_module_that_is_no_python() -> None:
+    """A library that is a module of Python too has functions, whose calls are recorded wherever it is imported."""
+    spec = importlib.util.find_spec("syslog")
+    if spec is None or not str(spec.origin).endswith(".so"):
+        pytest.skip("this Python has no such library")
+    path = str(spec.origin)
+    assert ("syslog", "LOG_MASK") in loaded_library([path]).functions
+    called = [sys.executable, "-c", "import torch, syslog; syslog.LOG_MASK(1)"]
+    calls, status = record_command(called, [], [path])
+    assert status == 0
+    Path("all.calls").write_bytes(calls)
+    assert counted(read_records("all.calls")).calls == {"syslog.LOG_MASK": 1}

@@ -40,11 +40,11 @@ _TRACE: Final = re.compile(r"\s*(?:Exception raised from|C\+\+ CapturedTraceback
 _NOT_REGISTERED: Final = "autograd kernel was not registered"
 
 
-def find_operator(torch: _Torch, name: str, modules: Sequence[str]) -> _Operator | None:
+def find_operator(torch: _Torch, name: str, modules: Sequence[str], namespaces: Sequence[str] = ()) -> _Operator | None:
     """The overload `acme::f.out`, or the function `acme._C.f` of a package of the modules; None if there is none.
 
-    The port of such a function is an operator with the name of the module. Another module of the name, such as the
-    original that is installed, is no port.
+    The port of such a function is an operator with the name of the module, or in one of these namespaces. Another
+    module of the name, such as the original that is installed, is no port.
     """
     namespace, colons, rest = name.partition("::")
     if colons:
@@ -55,8 +55,9 @@ def find_operator(torch: _Torch, name: str, modules: Sequence[str]) -> _Operator
     for count in range(len(parts) - 1, 0, -1):
         module, inside = ".".join(parts[:count]), parts[count:]
         owner = sys.modules.get(module) if parts[0] in packages else None
-        operator = f"{parts[count - 1]}.{'_'.join(inside)}"
-        function = _attribute(owner, ".".join(inside)) or _attribute(torch.ops, operator)
+        function = _attribute(owner, ".".join(inside))
+        for namespace in (parts[count - 1], *namespaces):
+            function = function or _attribute(torch.ops, f"{namespace}.{'_'.join(inside)}")
         if function is not None:
             return function
     return None
@@ -93,9 +94,10 @@ def _attribute(owner: Any, path: str) -> Any:  # noqa: ANN401
 class Repeater:
     """Repeats the calls of operators that a process has."""
 
-    def __init__(self, torch: _Torch, modules: Sequence[str]) -> None:
-        self._torch = torch
+    def __init__(self, torch: _Torch, modules: Sequence[str], namespaces: Sequence[str] = ()) -> None:
+        self.torch = torch
         self._modules = modules
+        self._namespaces = namespaces
         self._trees = import_module("torch.utils._pytree")
         self._compiled: Counter[str] = Counter()
         self._seen: set[str] = set()
@@ -103,10 +105,10 @@ class Repeater:
 
     def outcome(self, record: StoredRecord, *, twice: bool) -> CallOutcome:
         """What a call does. Repeated twice, it also says whether its values are the same both times."""
-        operator = find_operator(self._torch, record.operator, self._modules)
+        operator = find_operator(self.torch, record.operator, self._modules, self._namespaces)
         if operator is None:
             return {"missing": True}
-        call = DecodedCall(self._torch, record.body)
+        call = DecodedCall(self.torch, record.body)
         if not all(device in ("cpu", "meta") or self._has(device) for device in call.devices):
             return {"device": sorted(call.devices - {"cpu", "meta"})[0]}
         self._names = self._named_tensors(operator, call)
@@ -129,11 +131,11 @@ class Repeater:
         return outcome
 
     def _has(self, device: str) -> bool:
-        module = getattr(self._torch, device, None)
+        module = getattr(self.torch, device, None)
         return bool(module is not None and module.is_available())
 
     def _tensors(self, values: _Value) -> list[_Tensor]:
-        return [leaf for leaf in self._trees.tree_leaves(values) if isinstance(leaf, self._torch.Tensor)]
+        return [leaf for leaf in self._trees.tree_leaves(values) if isinstance(leaf, self.torch.Tensor)]
 
     def _leaves(self, values: _Value) -> list[_Tensor]:
         """The tensors of a call that may have gradients."""
@@ -141,7 +143,7 @@ class Repeater:
 
     def _guarded(self, run: Callable[[], CallOutcome]) -> CallOutcome:
         """What a function gives, or the error that it raises."""
-        self._torch.manual_seed(0)
+        self.torch.manual_seed(0)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -152,7 +154,7 @@ class Repeater:
     def _eager(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
         def run() -> CallOutcome:
             given, named = call.values()
-            with self._torch.no_grad():
+            with self.torch.no_grad():
                 return self._done(lambda: operator(*given, **named), self._tensors((given, named)))
 
         return self._guarded(run)
@@ -163,7 +165,7 @@ class Repeater:
         results = run()
         written = []
         for (name, is_declared), tensor, (version, bytes_before) in zip(self._names, tensors, before, strict=True):
-            is_changed = not self._torch.equal(bytes_before, self._bytes(tensor))
+            is_changed = not self.torch.equal(bytes_before, self._bytes(tensor))
             counts, data = tensor._version > version, self._kept(tensor) if is_changed else None
             written.append([name, counts, is_changed, is_declared, data])
         leaves = self._tensors(results)
@@ -198,7 +200,7 @@ class Repeater:
 
     def _bytes(self, tensor: _Tensor) -> _Tensor:
         """A copy of what a tensor has."""
-        torch = self._torch
+        torch = self.torch
         if tensor.device.type == "meta" or not tensor.numel():
             return torch.empty(0, dtype=torch.uint8)
         data = tensor.detach().resolve_conj().resolve_neg().contiguous()
@@ -206,7 +208,7 @@ class Repeater:
 
     def _kept(self, tensor: _Tensor, *, values: bool = True) -> list[Any]:
         """What is kept of a tensor: dtype, sizes, strides, device, and its values, or some of them and sums."""
-        torch = self._torch
+        torch = self.torch
         dtype = str(tensor.dtype).removeprefix("torch.")
         what: list[Any] = ["tensor", dtype, [int(size) for size in tensor.shape]]
         if tensor.layout is not torch.strided or tensor.is_quantized:
@@ -228,7 +230,7 @@ class Repeater:
 
     def _tree(self, value: _Value, *, values: bool = True) -> list[Any]:
         """Results as plain values."""
-        if isinstance(value, self._torch.Tensor):
+        if isinstance(value, self.torch.Tensor):
             return self._kept(value, values=values)
         if isinstance(value, (list, tuple)):
             return ["list", [self._tree(part, values=values) for part in value]]
@@ -238,7 +240,7 @@ class Repeater:
 
     def _gradients(self, operator: _Operator, call: DecodedCall, written: set[int]) -> CallOutcome:
         """Gradients and second gradients of what a call returns, and of what it writes."""
-        torch = self._torch
+        torch = self.torch
 
         def run() -> CallOutcome:
             given, named = call.values()
@@ -269,7 +271,7 @@ class Repeater:
     def _with_gradients(
         self, outcome: CallOutcome, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]
     ) -> CallOutcome:
-        torch = self._torch
+        torch = self.torch
         if not outputs:
             return outcome
         with warnings.catch_warnings(record=True) as told:
@@ -290,11 +292,11 @@ class Repeater:
 
     def _second(self, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]) -> CallOutcome:
         seeds = [self._seed(tensor) for tensor in outputs]
-        return {"results": self._tree(self._torch.autograd.grad(outputs, leaves, seeds, allow_unused=True))}
+        return {"results": self._tree(self.torch.autograd.grad(outputs, leaves, seeds, allow_unused=True))}
 
     def _seed(self, tensor: _Tensor) -> _Tensor:
         """A gradient that is the same in each process."""
-        torch = self._torch
+        torch = self.torch
         values = torch.linspace(0.5, 1.5, max(tensor.numel(), 1), dtype=torch.float64)[: tensor.numel()]
         return values.reshape(tensor.shape).to(device=tensor.device, dtype=tensor.dtype)
 
@@ -307,20 +309,20 @@ class Repeater:
             fakes: dict[int, _Tensor] = {}
 
             def fake(value: _Value) -> _Value:
-                if not isinstance(value, self._torch.Tensor):
+                if not isinstance(value, self.torch.Tensor):
                     return value
                 if id(value) not in fakes:
                     fakes[id(value)] = mode.from_tensor(value)
                 return fakes[id(value)]
 
             given, named = self._trees.tree_map(fake, (given, named))
-            with mode, self._torch.no_grad():
+            with mode, self.torch.no_grad():
                 return {"results": self._tree(operator(*given, **named), values=False)}
 
         return self._guarded(run)
 
     def _compile(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
-        torch = self._torch
+        torch = self.torch
 
         def run() -> CallOutcome:
             torch._dynamo.reset()
@@ -334,7 +336,7 @@ class Repeater:
         return self._guarded(run)
 
     def _vmap(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
-        torch = self._torch
+        torch = self.torch
 
         def run() -> CallOutcome:
             given, named = call.values()
@@ -361,7 +363,7 @@ class Repeater:
         def run() -> CallOutcome:
             given, named = call.values()
             (device, *_) = [tensor.device.type for tensor in self._tensors((given, named))]
-            with self._torch.no_grad(), self._torch.autocast(device, dtype=self._torch.bfloat16):
+            with self.torch.no_grad(), self.torch.autocast(device, dtype=self.torch.bfloat16):
                 return {"results": self._tree(operator(*given, **named))}
 
         return self._guarded(run)
@@ -373,7 +375,7 @@ class Repeater:
         return ", ".join(parts)[:200]
 
     def _word(self, value: _Value) -> str:
-        if isinstance(value, self._torch.Tensor):
+        if isinstance(value, self.torch.Tensor):
             return f"{str(value.dtype).removeprefix('torch.')}{[*value.shape]}"
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(map(self._word, value))}]"
@@ -386,17 +388,16 @@ def _message(error: Exception) -> str:
 
 
 def repeat_calls(
-    torch: _Torch, records: Sequence[StoredRecord], first: int, path: str, modules: Sequence[str], *, twice: bool
+    repeater: Repeater, records: Sequence[StoredRecord], first: int, path: str, *, twice: bool
 ) -> Iterator[int]:
     """Append the outcome of each call from a number on to a file, and give the number before it is repeated."""
-    repeater = Repeater(torch, modules)
     with open(path, "ab") as stream:
         for number, record in enumerate(records):
             if number < first:
                 continue
             yield number
             data = io.BytesIO()
-            torch.save(_saved(repeater, record, twice=twice), data)
+            repeater.torch.save(_saved(repeater, record, twice=twice), data)
             body = data.getvalue()
             stream.write(json.dumps([number, len(body)]).encode() + b"\n" + body)
             stream.flush()

@@ -273,11 +273,11 @@ class Recorder:
 
         return recorded
 
-    def wrap(self, module: _Function) -> None:
-        """Record the calls of the functions of a module that is no Python, such as one of pybind11."""
-        for name, owner, function in [*functions_in(module)] if is_extension(module) else ():
+    def wrap(self, module: _Function, name: str) -> None:
+        """Record the calls of the functions of a module that is no Python, such as one of pybind11, by this name."""
+        for path, owner, function in [*functions_in(module)] if is_extension(module) else ():
             with contextlib.suppress(AttributeError, TypeError):
-                setattr(owner, name.rpartition(".")[2], self._of_module(f"{module.__name__}.{name}", function))
+                setattr(owner, path.rpartition(".")[2], self._of_module(f"{name}.{path}", function))
 
     def _of_module(self, name: str, function: _Function) -> Callable[..., Any]:
         def recorded(*given: _Value, **named: _Value) -> object:
@@ -294,10 +294,11 @@ class Recorder:
 def module_name(name: str) -> str:
     """The name by which a process imports a module, which may be named by the path of its file or folder.
 
-    >>> module_name("ported/acme"), module_name("ops.py"), module_name("acme._C")
-    ('acme', 'ops', 'acme._C')
+    >>> module_name("ported/acme"), module_name("ops.py"), module_name("acme._C"), module_name("acme/_C.abi3.so")
+    ('acme', 'ops', 'acme._C', '_C')
     """
-    return os.path.basename(name).removesuffix(".py")
+    file = os.path.basename(name)
+    return file.partition(".")[0] if file.endswith(_LIBRARY_SUFFIXES) else file.removesuffix(".py")
 
 
 def is_extension(module: object) -> bool:
@@ -338,39 +339,43 @@ def _overload(function: _Function) -> str:
 
 
 class _AfterImports:
-    """Starts the recorder when PyTorch is imported, and wraps modules when these are."""
+    """Starts the recorder when PyTorch is imported, and wraps modules, named by their paths too, when these are."""
 
     def __init__(self, path: str, namespaces: Sequence[str], modules: Sequence[str]) -> None:
         self._path = path
         self._namespaces = namespaces
         self._waiting = {"torch", *modules}
+        self._files = {os.path.realpath(name): module_name(name) for name in modules if os.sep in name}
         self._recorder: Recorder | None = None
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ANN401
         """The module as it is found otherwise, with what happens after its import."""
-        if name not in self._waiting:
+        is_waiting = name in self._waiting
+        if not is_waiting and name.rpartition(".")[2] not in self._files.values():
             return None
         self._waiting.discard(name)
         for finder in [finder for finder in sys.meta_path if finder is not self]:
             spec = finder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
-                spec.loader.exec_module = self._executing(spec.loader.exec_module)  # type: ignore[method-assign,assignment]
+                own = self._files.get(os.path.realpath(spec.origin or ""), name if is_waiting else "")
+                if own:
+                    spec.loader.exec_module = self._executing(spec.loader.exec_module, own)  # type: ignore[method-assign,assignment]
                 return spec
         return None
 
-    def _executing(self, execute: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _executing(self, execute: Callable[[Any], None], name: str) -> Callable[[Any], None]:
         def executed(module: Any) -> None:  # noqa: ANN401
             execute(module)
-            self._imported(module)
+            self._imported(module, name)
 
         return executed
 
-    def _imported(self, module: Any) -> None:  # noqa: ANN401
-        if module.__name__ == "torch":
+    def _imported(self, module: Any, name: str) -> None:  # noqa: ANN401
+        if name == "torch":
             self._recorder = Recorder(module, CallFile(module, self._path), self._namespaces)
             self._recorder.start()
         elif self._recorder is not None:
-            self._recorder.wrap(module)
+            self._recorder.wrap(module, name)
 
 
 def install() -> None:

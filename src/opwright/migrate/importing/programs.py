@@ -7,6 +7,7 @@ output, so an answer is a line of JSON behind `MARK`.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 import json
 import os
@@ -18,12 +19,13 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
 from runpy import run_path
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from opwright.migrate.calls.compared_calls import compare_outcomes
-from opwright.migrate.calls.outcomes import read_outcomes, repeat_calls
+from opwright.migrate.calls.outcomes import Repeater, read_outcomes, repeat_calls
 from opwright.migrate.calls.recorder import CallFile, functions_in, is_extension, module_name, operator_name
 from opwright.migrate.calls.stored_calls import read_calls
 from opwright.migrate.calls.tried_calls import tried_facts
@@ -49,10 +51,22 @@ def _import_modules(modules: Sequence[str]) -> None:
         folder, _ = os.path.split(name)
         if name.endswith(LIBRARY_SUFFIXES):
             import_module("torch").ops.load_library(os.path.abspath(name))
+            _import_extension(os.path.abspath(name))
             continue
         if folder:
             sys.path.insert(0, os.path.abspath(folder))
         import_module(module_name(name))
+
+
+def _import_extension(path: str) -> None:
+    """Import a library that is a module of Python too, by the name that it has for Python."""
+    name = module_name(path)
+    if hasattr(ctypes.CDLL(path), f"PyInit_{name}"):
+        spec = spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
 
 
 #: A kernel in the text of an operator: one that another takes the place of is inactive. The author may choose what
@@ -584,11 +598,12 @@ def print_samples_of_file(argument: Sequence[str], modules: Sequence[str]) -> No
 
 def print_repeated(argument: Sequence[Any], modules: Sequence[str]) -> None:
     """Repeat stored calls from one on, and append what they do to a file. The last line is the number of a call."""
-    calls, path, first, twice = argument
+    calls, path, first, twice, namespaces = argument
     torch: _Torch = import_module("torch")
     _import_modules(modules)
     torch.set_num_threads(1)
-    for number in repeat_calls(torch, read_calls(calls), first, path, modules, twice=twice):
+    repeater = Repeater(torch, modules, namespaces)
+    for number in repeat_calls(repeater, read_calls(calls), first, path, twice=twice):
         tell("", f"{MARK}{number}", flush=True)
     _answer("done")
 

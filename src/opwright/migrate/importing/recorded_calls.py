@@ -58,9 +58,7 @@ def record_command(command: Sequence[str], namespaces: Sequence[str], modules: S
     """
     with tempfile.TemporaryDirectory() as folder:
         wanted, calls = os.path.join(folder, "wanted.json"), os.path.join(folder, "calls")
-        Path(wanted).write_text(
-            json.dumps([calls, [*namespaces], [*map(recorder.module_name, modules)]]), encoding="utf-8"
-        )
+        Path(wanted).write_text(json.dumps([calls, [*namespaces], [*map(_absolute, modules)]]), encoding="utf-8")
         hook = os.path.join(folder, "hook")
         os.mkdir(hook)
         Path(hook, "sitecustomize.py").write_text(_sitecustomize(hook), encoding="utf-8")
@@ -72,6 +70,11 @@ def record_command(command: Sequence[str], namespaces: Sequence[str], modules: S
             message = f"cannot run `{shorten(' '.join(command))}`: {error.strerror}"
             raise Fault.at(CALLS_NOT_READ, message) from None
         return merged(_parts(folder)), status
+
+
+def _absolute(name: str) -> str:
+    """A module as it is named, a path from any folder: the command may have another one."""
+    return os.path.abspath(name) if os.path.lexists(name) else name
 
 
 def _parts(folder: str) -> list[str]:
@@ -169,9 +172,10 @@ def compared_calls(
     `fields` are what the library file says of operators that may make the port differ.
     """
     with _file_of(calls) as (folder, path):
+        namespaces = sorted({name.partition("::")[0] for name in fields})
         sides = [
             _repeated(path, folder, "original", original, twice=True),
-            _repeated(path, folder, "port", port, twice=False),
+            _repeated(path, folder, "port", port, namespaces, twice=False),
         ]
         answer = cast("dict[str, Any]", answer_of("compared", [path, *sides], (), doing="comparing calls"))
         stored = counted(read_records(path))
@@ -197,15 +201,20 @@ def _difference(
     return RegistrationDifference(kind, operator, f"in {calls}, such as ({shown}): {text}")
 
 
-def _repeated(calls: str, folder: str, side: str, modules: Sequence[str], *, twice: bool) -> str:
-    """The file with the outcomes of calls. A call that ends the process has an outcome, and the next ones go on."""
+def _repeated(
+    calls: str, folder: str, side: str, modules: Sequence[str], namespaces: Sequence[str] = (), *, twice: bool
+) -> str:
+    """The file with the outcomes of calls. A call that ends the process has an outcome, and the next ones go on.
+
+    `namespaces` are those with the operators that functions of modules became.
+    """
     path = os.path.join(folder, f"{side}.outcomes")
     doing = f"repeating calls with the {side}"
     first, ends = 0, 0
     while True:
         told, reason, is_slow = "", "", False
         try:
-            done = run_program("repeated", [calls, path, first, twice], modules, doing)
+            done = run_program("repeated", [calls, path, first, twice, namespaces], modules, doing)
             told, reason = done.stdout, _end(done.returncode)
         except TooSlow as slow:
             reason, is_slow = str(slow), True
