@@ -151,9 +151,9 @@ def test_refused_operators_stay_by_hand(library: Path, capsys: pytest.CaptureFix
     assert imported("ops.py") == 0
     text = Path("acme.yaml").read_text()
     assert "- func: mode(Tensor x, str mode) -> Tensor\n" in text
-    assert "\n# ops.py:2: `default` stays by hand: the argument name `default` is a C++ keyword\n" in text
-    assert "\n# ops.py:8: `wait` stays by hand: `Future(Tensor) x` has no form in C++\n" in text
-    assert "stays: ops.py:2: `default` stays by hand" in capsys.readouterr().out
+    assert "\n# ops.py:2: `acme::default` stays by hand: the argument name `default` is a C++ keyword\n" in text
+    assert "\n# ops.py:8: `acme::wait` stays by hand: `Future(Tensor) x` has no form in C++\n" in text
+    assert "stays: ops.py:2: `acme::default` stays by hand" in capsys.readouterr().out
     assert main(["check", "acme.yaml"]) == 0
     assert imported("ops.py", "--check") == 1
     lost = [line for line in capsys.readouterr().out.splitlines() if line.startswith("lost: ")]
@@ -167,10 +167,11 @@ def test_python_beside_cpp(library: Path, capsys: pytest.CaptureFixture[str]) ->
     adders = {
         "register_fake": "for Meta: declare `outputs` in its place",
         "register_autograd": "for Autograd: write a derivative in its place",
-        "register_autocast": "for Autocast: declare `autocast` in its place",
+        "register_autocast": "for AutocastCUDA: declare `autocast` in its place",
         "register_vmap": "for FuncTorchBatched: it stays",
     }
-    calls = [f'torch.library.{adder}("acme::twice", f)\n' for adder in adders]
+    given = {"register_autocast": '"cuda", torch.half'}
+    calls = [f'torch.library.{adder}("acme::twice", {given.get(adder, "f")})\n' for adder in adders]
     Path("fakes.py").write_text("import torch\ndef f(x):\n    return x\n" + "".join(calls))
     assert imported("stable.cpp", "fakes.py") == 0
     assert "  dispatch: CUDA\n" in Path("acme.yaml").read_text()

@@ -128,9 +128,11 @@ class _Operator:
             (row.place, f"`{row.name}`: {AT_RUN_TIME}") for row in statements if row.schema and row.at_run_time
         ]
         statement_rows = [row for row in statements if not row.schema or row in defining]
-        added = [row for row in statement_rows if _is_python(row) and not _is_python(definitions[0])]
+        read_rows = [row for row in statement_rows if not row.is_unread]
+        added = [row for row in read_rows if _is_python(row) and not _is_python(definitions[0])]
         for row in added:
-            what = next((_ADVICE[key] for key in row.keys if key in _ADVICE), "it stays")
+            advice = (text for key in row.keys for start, text in _ADVICE.items() if key.startswith(start))
+            what = next(advice, "it stays")
             self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
         staying = set(added)
         self._build(definitions, [row for row in statement_rows if row not in staying])
@@ -151,7 +153,8 @@ class _Operator:
             except SchemaFault as fault:
                 refusal = fault.message
             if refusal:
-                self.refused.append((statement.place, f"`{statement.name}` stays by hand: {refusal}"))
+                name = f"{statement.namespace}::{statement.name}"
+                self.refused.append((statement.place, f"`{name}` stays by hand: {refusal}"))
                 continue
             schema = str(parsed)
             first = first or schema
@@ -203,14 +206,15 @@ class _Operator:
         defining = set(definitions)
         for row in [row for row in statements if row in by_hand][: 1 if is_by_hand else None]:
             keys = ", ".join(row.keys)
-            what = (row.by_hand if row.is_unread else f"`{row.by_hand}`") if row.by_hand else f"a kernel for {keys}"
+            what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {keys}"
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
             if _records_itself(row):
                 what = f"`{row.kernel}`, which applies `{row.records}`, a class of autograd, for {keys}"
+            what = f", because of {f'the kernel for {keys}: {AT_RUN_TIME}' if row.at_run_time else what}"
+            if row.is_unread:
+                what = f": {row.by_hand}{' may register any' if row.place.first else ''}"
             subject = "kernels stay" if is_by_hand else f"kernel for {keys} stays"
-            what = f"the kernel for {keys}: {AT_RUN_TIME}" if row.at_run_time else what
-            what += ", which was not read and may register any" if row.is_unread else ""
-            notes.append((row.place, f"the {subject} by hand, because of {what}"))
+            notes.append((row.place, f"the {subject} by hand{what}"))
         for row in statements:
             is_definition = row in defining
             if (not is_by_hand and row not in by_hand) or (is_definition and not row.keys):

@@ -31,7 +31,7 @@ _ADDERS: Final = {
     "impl_abstract": META.name,
     "register_autograd": "Autograd",
     "register_vmap": "FuncTorchBatched",
-    "register_autocast": "Autocast",
+    "register_autocast": "",
     "register_torch_dispatch": "Python",
     "register_kernel": "",
     "impl": "",
@@ -52,7 +52,7 @@ _SCHEMA: Final = re.compile(
 )
 _DEFAULT_KEY: Final = "CompositeExplicitAutograd"
 _DEVICE_KEYS: Final = {device.name.lower(): device.name for device in devices()} | {"default": _DEFAULT_KEY}
-_KEY_ARGUMENTS: Final = ("types", "device_types", "dispatch_key")
+_KEY_ARGUMENTS: Final = ("types", "device_type", "device_types", "dispatch_key")
 
 
 class PythonRegistrations(NamedTuple):
@@ -257,7 +257,7 @@ class _Reader:
             if namespace:
                 self._libraries[name] = _Library(namespace, key or "")
             else:
-                self._tell(value, "the namespace of the library", given[0], ())
+                self._tell(value, "the namespace of the library", given[0], (), "")
         elif self._full_name(value).startswith(_LIBRARY):
             self._names[name] = self._full_name(value)
         elif is_only:
@@ -434,6 +434,8 @@ class _Reader:
         shown = shorten(source_of(node)) if node is not None else shorten(source_of(call))
         why, self._why = self._why, ""
         told = f"{what} is `{shown}`, which this does not compute" + (f": {why}" if why else "")
+        if kernel_of is not None:
+            told = f"the call with {what} `{shown}`"
         place = next((part.place for part in around if part.place is not None), self._place(call))
         outer = next((part.function for part in around if part.function), "")
         if outer and not any(part.is_called for part in around):
@@ -445,7 +447,7 @@ class _Reader:
         if kernel_of is None:
             self.unread.append((place, told))
         else:
-            self.code.append(UnreadCode(place, f"{told}: it", kernel_of, ""))
+            self.code.append(UnreadCode(place, told, kernel_of, ""))
 
     def _full_name(self, node: ast.expr) -> str:
         """The dotted name that a name stands for; empty for other expressions."""
@@ -526,7 +528,11 @@ class _Reader:
                 skipped.update(map(id, ast.walk(node.value)))
             if id(node) in skipped or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 continue
-            if isinstance(node, ast.Call) and self._library_function(node) in _MAKERS:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+                owner = self._libraries.get(source_of(node.func.value))
+                self._tell_code(node, f"`{shorten(source_of(node.func))}`", owner.namespace if owner else "")
+                skipped.update(map(id, ast.walk(node.func)))
+            elif isinstance(node, ast.Call) and self._library_function(node) in _MAKERS:
                 namespace = self._text(node.args[0], {}) if node.args else None
                 self._tell_code(node, "a library", namespace or "")
                 skipped.update(map(id, ast.walk(node.func)))
@@ -637,13 +643,12 @@ class _Reader:
         text = self._text(call.args[0], context.names) if call.args else None
         if function is None and len(call.args) > 1:
             function = self._functions.get(source_of(self._value(call.args[1], context.names) or call.args[1]))
-            if function is None:
-                self.unread.append((context.place, "the operator is made from a function that is not defined here"))
-                return
         if not text:
             self._tell(call, "the name", call.args[0] if call.args else None, context.around)
             return
         if function is None:
+            told = f"the operator `{text}` is made from a function that was not read"
+            self.unread.append((context.place, told))
             return
         namespace, _, name = text.partition("::")
         given = self._text(_keyword(call, "schema"), context.names)
@@ -681,6 +686,8 @@ class _Reader:
         wanted = [*(given[1:] if owner is not None else given)[1:2], _keyword(call, *_KEY_ARGUMENTS)][0]
         default = (owner.key if owner is not None else "") or _DEFAULT_KEY
         keys = self._keys(call, wanted, default, namespace, context)
+        if called == "register_autocast":
+            keys = tuple([f"Autocast{device}" for device in keys])
         self.statements += [row._replace(keys=keys)] if keys else []
 
     def _keys(

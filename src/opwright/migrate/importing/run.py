@@ -183,6 +183,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         reasons = (*imported.refused, *imported.left, *read.unread, *from_python.unread)
         message = f"{'no operator is read from' if reasons else 'there are no registrations in'} {names or 'no source'}"
         raise no_registrations(message, help, reasons, files)
+    if process is not None:
+        process = _with_refused(process, imported)
     for namespace, macro in read.unknown_macros.items():
         # The library file can leave this one to the build.
         if namespace == BUILD_NAMESPACE:
@@ -254,6 +256,15 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         process,
         tried_lines(tried) if tried is not None else (),
     )
+
+
+def _with_refused(process: ExplainedLibrary, imported: ImportedOperators) -> ExplainedLibrary:
+    """What a process has, with the operators that stay by hand because no library file can have them."""
+    entries = {(operator.namespace, operator.name) for operator in imported.operators}
+    rows = [row for row in process.statements if row.schema and not row.is_bound and not row.at_run_time]
+    refused = [f"{row.namespace}::{row.name}" for row in rows if (row.namespace, row.name) not in entries]
+    more = [name for name in dict.fromkeys(refused) if name not in process.by_hand]
+    return process._replace(by_hand=[*process.by_hand, *more], read=process.read - len(more))
 
 
 def _has_common_types(function: CppFunction, aliases: Mapping[str, str]) -> bool:

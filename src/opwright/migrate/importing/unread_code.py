@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from opwright.migrate.importing.operators import is_apart
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
@@ -141,10 +140,12 @@ def code_outside(source: CppSource, read: Iterable[tuple[int, int]]) -> Iterator
         texts = [following.text for following in tokens[index + 1 : index + 4]]
         place = SourcePlace(source.path, token.line, token.line, token.start)
         before = tokens[index - 1].text if index else ""
-        if token.text in _KINDS and before == "::" and texts[:1] == [","]:
-            namespace = texts[1].strip('"') if len(texts) > 1 else ""
-            named = namespace if _TEXT.fullmatch(texts[1] if len(texts) > 1 else "") else ""
-            yield UnreadCode(place, f"a library of `{namespace}`", named, "")
+        owner = tokens[index - 2].text if index > 1 and before == "::" else ""
+        if token.text in _KINDS and owner and texts and (texts[0] == "," or owner == "Library"):
+            given = texts[1] if texts[0] == "," and len(texts) > 1 else ""
+            namespace = given.strip('"')
+            told = f"a library of `{namespace}`" if given else f"a library of the kind `{token.text}`"
+            yield UnreadCode(place, told, namespace if _TEXT.fullmatch(given) else "", "")
         elif token.text in _OBJECT_MACROS and texts[:1] == ["("]:
             words = [text_of(part) for part in arguments(tokens, index + 1)]
             name = shorten(f"{token.text}({', '.join(words)})")
@@ -162,16 +163,13 @@ def code_outside(source: CppSource, read: Iterable[tuple[int, int]]) -> Iterator
 def with_unread(
     statements: Sequence[RegistrationStatement], unread: Iterable[UnreadCode]
 ) -> list[RegistrationStatement]:
-    """Statements with one for each operator and each place that may register a kernel for it.
-
-    Kernels for devices may be registered beside generated code, so these do not count.
-    """
+    """Statements with one for each operator and each place that may register a kernel for it."""
     rows = [*statements]
     operators = {(row.namespace, row.name): row for row in statements if row.schema}
     for code in unread:
-        key = code.key or "Autograd"
-        if is_apart((key,)) or code.defines:
+        if code.defines:
             continue
+        key = code.key or "Autograd"
         rows += [
             RegistrationStatement(
                 namespace, name, code.place, keys=(key,), by_hand=code.text, is_stable=row.is_stable, is_unread=True

@@ -1,11 +1,17 @@
 // Styles of registration, each in a namespace of its own.
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
 #include <torch/library.h>
 #include <torch/types.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
+
+#include "more.h"
 
 at::Tensor same(const at::Tensor& x) { return x.clone(); }
 at::Tensor other(const at::Tensor& x) { return x.clone(); }
@@ -24,6 +30,10 @@ at::Tensor kt(const at::Tensor& x) { return x + N; }
 at::Tensor over(const at::Tensor& x) { return x.clone(); }
 at::Tensor over(const at::Tensor& x, int64_t n) { return x + n; }
 void boxed(const c10::OperatorHandle&, torch::jit::Stack*) {}
+template <auto F>
+struct Wrap {
+  static at::Tensor call(const at::Tensor& x) { return F(x); }
+};
 
 // plain
 TORCH_LIBRARY(s01, m) { m.def("f(Tensor x) -> Tensor"); }
@@ -273,4 +283,186 @@ struct S62 : torch::CustomClassHolder { int64_t get() { return 1; } };
 TORCH_LIBRARY(s62, m) {
   m.class_<S62>("Thing").def(torch::init<>()).def("get", &S62::get);
   m.def("f(Tensor x) -> Tensor", &same);
+}
+
+// a list that is included twice
+#define MORE_OP(name) m.def(#name "(Tensor x) -> Tensor");
+TORCH_LIBRARY(s63, m) {
+#include "more.def"
+}
+#undef MORE_OP
+#define MORE_OP(name) m.impl(#name, &same);
+TORCH_LIBRARY_IMPL(s63, CPU, m) {
+#include "more.def"
+}
+#undef MORE_OP
+
+// a class with a library
+class S64 {
+ public:
+  explicit S64(const char* ns) : lib_(torch::Library::FRAGMENT, ns, std::nullopt, __FILE__, __LINE__) {}
+  S64& add(const char* name) { lib_.def((std::string(name) + "(Tensor x) -> Tensor").c_str()); return *this; }
+  S64& on(const char* name, c10::DispatchKey key) { lib_.impl(name, key, &same); return *this; }
+ private:
+  torch::Library lib_;
+};
+static S64 s64_instance = std::move(S64("s64").add("f").on("f", c10::DispatchKey::CPU));
+
+// kernels and names in arrays
+using S65Kernel = at::Tensor (*)(const at::Tensor&);
+static const std::array<S65Kernel, 2> s65_kernels = {+[](const at::Tensor& x) { return x.clone(); }, &other};
+static const char* const s65_names[] = {"one", "two"};
+TORCH_LIBRARY(s65, m) {
+  m.def("one(Tensor x) -> Tensor");
+  m.def("two(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(s65, CPU, m) {
+  for (size_t i = 0; i < s65_kernels.size(); ++i) m.impl(s65_names[i], s65_kernels[i]);
+}
+
+// a block by a macro of a header
+TORCH_LIBRARY(s66, m) { m.def("f(Tensor x) -> Tensor"); }
+MORE_BLOCK(s66)
+
+// boxed kernels in a loop, and a fallback
+TORCH_LIBRARY(s67, m) { m.def("f(Tensor x) -> Tensor"); m.def("g(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(s67, PrivateUse1, m) {
+  for (auto name : {"f", "g"}) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&boxed>());
+}
+TORCH_LIBRARY_IMPL(_, PrivateUse2, m) { m.fallback(torch::CppFunction::makeFallthrough()); }
+
+// macros for blocks
+#define S68_CAT_(a, b) a##b
+#define S68_CAT(a, b) S68_CAT_(a, b)
+#define S68_LIB(name) TORCH_LIBRARY_FRAGMENT(name, m)
+#define S68_OPS(name) S68_LIB(name) { m.def("f(Tensor x) -> Tensor"); } TORCH_LIBRARY_IMPL(name, CPU, m) { m.impl("f", &same); }
+S68_OPS(s68)
+
+// schemas that are objects
+static const c10::OperatorName s69_name{"s69::f", ""};
+static auto s69_def = c10::Dispatcher::singleton().registerDef(
+    c10::FunctionSchema("s69::f", "", {c10::Argument("x")}, {c10::Argument("")}), "s69");
+static auto& s69_dispatcher() { return c10::Dispatcher::singleton(); }
+static auto s69_impl = s69_dispatcher().registerImpl(
+    s69_name, c10::DispatchKey::CPU, c10::KernelFunction::makeFromUnboxedRuntimeFunction(&same), std::nullopt, nullptr, "s69");
+
+TORCH_LIBRARY(s70, m) {
+  m.def(c10::FunctionSchema("f", "", {c10::Argument("x")}, {c10::Argument("")}));
+  m.impl("f", c10::DispatchKey::CPU, &same);
+}
+
+// options of `RegisterOperators`, and a list of these
+static auto s71 = torch::RegisterOperators().op(
+    torch::RegisterOperators::options()
+        .schema("s71::f(Tensor x) -> Tensor")
+        .catchAllKernel<decltype(same), &same>()
+        .aliasAnalysis(c10::AliasAnalysisKind::PURE_FUNCTION));
+static std::vector<c10::RegisterOperators> s72_all;
+static int s72 = (s72_all.emplace_back("s72::f(Tensor x) -> Tensor", &same), 0);
+
+// a constructor, a fold, an algorithm, and a function that C calls
+struct S73A { static constexpr const char* schema = "f(Tensor x) -> Tensor"; };
+template <class T> struct S73Reg { explicit S73Reg(torch::Library& m) { m.def(T::schema, &same); } };
+TORCH_LIBRARY(s73, m) { S73Reg<S73A>{m}; }
+
+TORCH_LIBRARY(s74, m) {
+  auto all = [](torch::Library& l, auto... schemas) { (l.def(schemas), ...); };
+  all(m, "f(Tensor x) -> Tensor", "g(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY(s75, m) {
+  std::vector<std::pair<const char*, S65Kernel>> rows;
+  rows.emplace_back("f(Tensor x) -> Tensor", &same);
+  std::for_each(rows.begin(), rows.end(), [&](auto& row) { m.def(row.first, row.second); });
+}
+extern "C" int s76_init() {
+  static auto lib = torch::Library{torch::Library::DEF, "s76", std::nullopt, __FILE__, __LINE__};
+  lib.def("f(Tensor x) -> Tensor");
+  for (auto key : {c10::DispatchKey::CPU, c10::DispatchKey::CUDA}) lib.impl("f", key, &same);
+  return 0;
+}
+static const int s76 = s76_init();
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  const char* names[] = {"sin", "cos"};
+  for (auto* name : names) m.impl(name, &same);
+  m.impl("neg", TORCH_FN(other));
+}
+static c10::DispatchKey s77_key() { return c10::DispatchKey::CPU; }
+TORCH_LIBRARY(s77, m) { m.def("f(Tensor x) -> Tensor"); m.impl("f", torch::dispatch(s77_key(), &same)); }
+
+// tags in a variable
+static const std::vector<at::Tag> s78_tags{at::Tag::pt2_compliant_tag, at::Tag::core};
+TORCH_LIBRARY(s78, m) { m.def("f(Tensor x) -> Tensor", s78_tags); m.def(torch::schema("g(Tensor x) -> Tensor"), {at::Tag::core}); }
+static void s79_take(torch::Library&& m) { m.def("f(Tensor x) -> Tensor"); m.impl("f", c10::DispatchKey::AutogradCPU, &same); }
+TORCH_LIBRARY(s79, m) { s79_take(std::move(m)); }
+TORCH_LIBRARY(s80, m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.def("g(Tensor x) -> Tensor", torch::CppFunction(TORCH_FN(same)));
+  m.def("h(Tensor x) -> Tensor", torch::CppFunction(&other).debug("here"));
+  m.def("i(Tensor x) -> Tensor", &Wrap<&same>::call);
+}
+TORCH_LIBRARY_IMPL(s80, CPU, m) { m.impl("f", torch::CppFunction::makeFromUnboxedFunction(&same)); }
+TORCH_LIBRARY(s81, m) { more_register(m); }
+
+// other ways to write a call of the library
+TORCH_LIBRARY(s82, m) { m.def("f(Tensor x) -> Tensor"); m.impl<const char*>("f", &same); }
+TORCH_LIBRARY(s83, m) {
+  (m).def("f(Tensor x) -> Tensor");
+  (&m)->def("g(Tensor x) -> Tensor");
+  std::ref(m).get().def("h(Tensor x) -> Tensor");
+  m.torch::Library::def("i(Tensor x) -> Tensor");
+  (*&m).impl("f", c10::DispatchKey::CPU, &same);
+  m.torch::Library::impl("g", c10::DispatchKey::CPU, &same);
+}
+
+// a kind in a constant
+constexpr auto s84_kind = torch::Library::FRAGMENT;
+static torch::Library s84(s84_kind, "s84", std::nullopt, __FILE__, __LINE__);
+static auto& s84_f = s84.def(std::string("f").append("(Tensor x) -> Tensor").c_str());
+static auto& s84_g = s84.def("g", &same);
+TORCH_LIBRARY(s85, m) { m.def(torch::schema("f(t x) -> t", c10::AliasAnalysisKind::CONSERVATIVE, true)); m.def("g(Tensor x) -> Tensor"); }
+TORCH_LIBRARY(s86, m) { m.def(torch::jit::parseSchema("f(Tensor x) -> Tensor")); m.impl("f", c10::DispatchKey::CPU, &same); }
+TORCH_LIBRARY(s87, m) { m.def(c10::str("f", "(Tensor x) -> Tensor").c_str(), &same); }
+
+// what decides whether a statement runs
+TORCH_LIBRARY(s88, m) try { m.def("f(Tensor x) -> Tensor"); m.impl("f", c10::DispatchKey::CPU, &same); } catch (...) { throw; }
+TORCH_LIBRARY(s89, m) {
+  m.def("f(Tensor x) -> Tensor");
+  if (std::getenv("S89")) return;
+  m.def("g(Tensor x) -> Tensor");
+  m.impl("f", c10::DispatchKey::CPU, &same);
+}
+static std::once_flag s90_once;
+TORCH_LIBRARY(s90, m) {
+  std::call_once(s90_once, [&] { m.def("f(Tensor x) -> Tensor"); });
+  do { m.def("g(Tensor x) -> Tensor"); } while (false);
+  while (std::getenv("S90") == nullptr) { m.impl("f", c10::DispatchKey::CPU, &same); break; }
+}
+TORCH_LIBRARY(s91, m) {
+  m.def("f(Tensor x) -> Tensor");
+  std::getenv("S91") || (m.def("g(Tensor x) -> Tensor"), true);
+  std::getenv("S91") ? m : m.impl("f", c10::DispatchKey::CPU, &same);
+}
+TORCH_LIBRARY(s92, m) {
+  try { m.def("f(Tensor x) -> Tensor"); } catch (const c10::Error&) {}
+  switch (sizeof(void*)) { case 8: m.def("g(Tensor x) -> Tensor"); break; default: m.def("h(Tensor x) -> Tensor"); }
+}
+// a library of another namespace inside of a block
+TORCH_LIBRARY(s93, m) {
+  static torch::Library inner(torch::Library::FRAGMENT, "s94", std::nullopt, __FILE__, __LINE__);
+  inner.def("f(Tensor x) -> Tensor"), inner.impl("f", c10::DispatchKey::CPU, &same);
+  m.def("f(Tensor x) -> Tensor");
+}
+template <c10::DispatchKey K> void s95_on(torch::Library& m) { m.impl("f", torch::dispatch(K, &same)); }
+TORCH_LIBRARY(s95, m) { m.def("f(Tensor x) -> Tensor"); s95_on<c10::DispatchKey::CPU>(m); s95_on<c10::DispatchKey::Meta>(m); }
+struct S96 { template <class L> static L& fill(L& l) { return l.def("f(Tensor x) -> Tensor", &same); } };
+TORCH_LIBRARY(s96, m) { S96::fill(m).def("g(Tensor x) -> Tensor"); }
+TORCH_LIBRARY(s97, m) { m.def("f(Tensor x) -> Tensor"); }
+namespace { struct S97 { S97() { TORCH_LIBRARY_IMPL_static(); } static void TORCH_LIBRARY_IMPL_static() {
+  static torch::Library l(torch::Library::IMPL, "s97", c10::DispatchKey::AutogradCPU, __FILE__, __LINE__); l.impl("f", torch::CppFunction::makeFallthrough()); } } s97; }
+#define S98(ns, ...) TORCH_LIBRARY_FRAGMENT(ns, m) { for (auto s : {__VA_ARGS__}) m.def(s); }
+S98(s98, "f(Tensor x) -> Tensor", "g(Tensor x) -> Tensor")
+TORCH_LIBRARY(s99, m) {
+  auto add = std::bind_front([](torch::Library& l, const char* s) { l.def(s); }, std::ref(m));
+  add("f(Tensor x) -> Tensor");
+  decltype(auto) l = (m); l.impl("f", c10::DispatchKey::CPU, &same);
 }
