@@ -33,7 +33,7 @@ _IMPORT: Final = (sys.executable, "-m", "opwright", "import")
 class _Side:
     """A copy of a library, the original or its port."""
 
-    def __init__(self, move: Move, folder: Path, tree: Path, loaded: str) -> None:
+    def __init__(self, move: Move, folder: Path, tree: Path, loaded: Sequence[str]) -> None:
         self.folder: Final = folder
         self._move = move
         self._loaded = loaded
@@ -64,15 +64,14 @@ class _Side:
         return done.stdout
 
     @property
-    def loaded(self) -> str:
-        """The shared object or the package that processes load."""
-        (path,) = self.folder.glob(self._loaded)
-        return str(path)
+    def loaded(self) -> list[str]:
+        """The shared objects or the packages that processes load."""
+        return [str(path) for pattern in self._loaded for path in sorted(self.folder.glob(pattern))]
 
     @property
     def tests(self) -> list[str]:
         """The command that runs the library's tests, and writes a report."""
-        words = ["python", "-m", "pytest", "-q", "--rootdir=.", "-p", "no:cacheprovider", "--junitxml=tests.xml"]
+        words = [sys.executable, "-m", "pytest", "-q", "--rootdir=.", "-p", "no:cacheprovider", "--junitxml=tests.xml"]
         return [*words, *self._move.tests]
 
     @property
@@ -88,8 +87,8 @@ class _Side:
 def move_library(name: str, tree: Path, out: Path) -> int:
     """Move a library, and print what is compared. Gives 1 if a test or a call has another outcome than it has to."""
     move = MOVES[name]
-    original = _Side(move, out / f"{name}-original", tree, move.loaded)
-    port = _Side(move, out / f"{name}-port", tree, move.ported or move.loaded)
+    original = _Side(move, out / f"{name}-original", tree, [move.loaded])
+    port = _Side(move, out / f"{name}-port", tree, move.ported or [move.loaded])
     setup = SETUPS / f"{name}_original.py.txt"
     if setup.is_file():
         shutil.copy(setup, original.folder / "setup.py")
@@ -99,11 +98,14 @@ def move_library(name: str, tree: Path, out: Path) -> int:
     file = f"{name}.yaml"
     words = [*_IMPORT, *move.sources, "--out", file]
     # What tests say of themselves is in the report.
-    recorded = [*words, "--module", original.loaded, "--record", *original.tests]
+    modules = [word for path in original.loaded for word in ("--module", path)]
+    calls = str(original.folder / f"{name}.calls")
+    recorded = [*words, *modules, "--record", *original.tests]
     print(_own_lines(original.run(recorded, failing=True)), flush=True)
     _take(original, port, move)
     if move.is_edited:
-        told = port.run([*words, "--derivatives", "derivatives.yaml", "--edit", "--force"], failing=True)
+        edited = [*words, *modules, "--samples", calls, "--derivatives", "derivatives.yaml", "--edit", "--force"]
+        told = port.run(edited, failing=True)
         print(_own_lines(told), flush=True)
         for path in _EMPTY.findall(told):
             (port.folder / path).unlink()
@@ -116,8 +118,9 @@ def move_library(name: str, tree: Path, out: Path) -> int:
     port.run(port.tests, failing=True)
     different = _compare_tests(original, port)
 
-    words = [*_IMPORT, "--module", original.loaded, "--out", file, "--check", "--port", port.loaded]
-    told = port.run([*words, "--samples", str(original.folder / f"{name}.calls")], failing=True)
+    words = [*_IMPORT, *modules, "--out", file, "--check"]
+    words += [word for path in port.loaded for word in ("--port", path)]
+    told = port.run([*words, "--samples", calls], failing=True)
     print(told, flush=True)
     kinds = {(match[2], match[1]) for match in re.finditer(r"(?m)^(lost|added|changed): `([^`]+)`: ", told)}
     for operator, kind in sorted(kinds ^ move.differences):

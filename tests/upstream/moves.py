@@ -22,7 +22,7 @@ class Move(NamedTuple):
 
     The sources are a `distribution` of the package index, an archive of Debian, which `debian` names with the version,
     or a tree that the user gives. The commands `build` build the original, and `loaded` is what processes load: a
-    shared object, by a pattern, or the folder of a package; `ported` is that of the port if it has another name.
+    shared object, by a pattern, or the folder of a package; `ported` are those of the port if they have other names.
     `paths` are the folders with packages and tests, and `needs` what tests need besides PyTorch. `opwright import
     --edit` changes the port, unless `edit`, which comes after it, does all of that. `differences` are those that two
     processes have to tell, by operator and kind: the edits say nothing of what they are about.
@@ -32,7 +32,7 @@ class Move(NamedTuple):
     tests: tuple[str, ...]
     loaded: str
     edit: Callable[[Path], None]
-    ported: str = ""
+    ported: tuple[str, ...] = ()
     distribution: str = ""
     debian: tuple[str, str] | None = None
     build: tuple[str, ...] = (BUILD,)
@@ -73,7 +73,41 @@ def _edit_bitsandbytes(folder: Path) -> None:
     _replace(folder / "bitsandbytes/_ops.py", r"^import torch\n", loading, count=1)
 
 
+def _edit_pytorch3d(folder: Path) -> None:
+    """Leave the class of the module and its constants in one of their own, and let Python's have the old name."""
+    csrc = folder / "pytorch3d/csrc"
+    noted = re.findall(r"`(\w+)` is defined in `([^`]+)`", (folder / "pytorch3d.yaml").read_text())
+    for name, header in noted:
+        _replace(csrc / header, rf"^(?=[\w:<>, ]+\s{name}\()", "inline ")
+    source = csrc / "ext.cpp"
+    _replace(source, r"^ *m\.def\(\s*\"[^;]*\);\n", "")
+    _replace(source, r'^#include "(?!\./pulsar)[^\n]*\n', "")
+    (folder / "pytorch3d.py").rename(folder / "pytorch3d/_C.py")
+    loading = "import torch\nfrom pathlib import Path\n\nfrom pytorch3d._pulsar import *\n\n"
+    loading += 'torch.ops.load_library(Path(__file__).with_name("_operators.so"))\n'
+    _replace(folder / "pytorch3d/_C.py", r"^import torch\n", loading, count=1)
+
+
 _AUDIO: Final = "src/libtorchaudio"
+_3D_TESTS: Final = (
+    "ball_query",
+    "blending",
+    "compositing",
+    "face_areas_normals",
+    "graph_conv",
+    "interpolate_face_attributes",
+    "iou_box3d",
+    "knn",
+    "marching_cubes",
+    "mesh_normal_consistency",
+    "packed_to_padded",
+    "point_mesh_distance",
+    "points_to_volumes",
+    "rasterize_meshes",
+    "rasterize_points",
+    "sample_farthest_points",
+    "sample_pdf",
+)
 MOVES: Final = {
     "torchlpc": Move(
         sources=("torchlpc/csrc",),
@@ -93,13 +127,21 @@ MOVES: Final = {
             "lfilter or overdrive or rnnt or forced_align",
         ),
         loaded="src/torchaudio/lib/_torchaudio*.so",
-        ported="src/torchaudio/lib/libtorchaudio.so",
+        ported=("src/torchaudio/lib/libtorchaudio.so", "src/torchaudio/lib/_torchaudio*.so"),
         edit=_edit_torchaudio,
         debian=("pytorch-audio", "2.6.0"),
         paths=("src", "test"),
         needs=("parameterized", "scipy"),
     ),
-    # The sources are those of the repository, which has the tests: TREE names a copy.
+    # The sources of these are those of the repository, which has the tests: TREE names a copy.
+    "pytorch3d": Move(
+        sources=("pytorch3d/csrc",),
+        tests=tuple([f"tests/test_{name}.py" for name in _3D_TESTS]),
+        loaded="pytorch3d/_C*.so",
+        ported=("pytorch3d/_operators.so", "pytorch3d/_pulsar*.so"),
+        edit=_edit_pytorch3d,
+        needs=("iopath", "pillow"),
+    ),
     "bitsandbytes": Move(
         sources=("bitsandbytes",),
         tests=("tests/test_ops.py",),
