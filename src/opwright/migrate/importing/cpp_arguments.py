@@ -97,13 +97,17 @@ def key_of(tokens: Sequence[Token]) -> str:
     return _DEVICES.get(texts[-1], "")
 
 
-def dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str], Sequence[Token]]:
-    """The keys and the kernel of `torch::dispatch(key, kernel)`."""
+def dispatch_parts(tokens: Sequence[Token], keys: list[str]) -> tuple[list[str] | None, Sequence[Token]]:
+    """The keys and the kernel of `torch::dispatch(key, kernel)`, or of options; no keys if these are not known."""
     opening = next((index for index, token in enumerate(tokens) if token.text == "("), -1)
     if opening > 0 and tokens[opening - 1].text == "dispatch":
         given = arguments(tokens, opening)
-        if len(given) == 2 and (key := key_of(given[0])):
-            return [key], given[1]
+        if len(given) == 2:
+            key = key_of(given[0])
+            return [key] if key else None, given[1]
+    if opening > 0 and tokens[opening - 1].text == "options":
+        named = [key for token, key in zip(tokens, tokens[2:], strict=False) if token.text == "DispatchKey"]
+        keys = [key.text for key in named] or keys
     return keys, tokens
 
 

@@ -171,7 +171,8 @@ def read_cpp_sources(
     count, parsed = len(parsed), [*parsed, *included_headers(parsed)]
     shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
     expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
-    return _Reader(expanded[:count], expanded, macros, headers, DefinedFunctions(expanded, others), options).read()
+    defined = DefinedFunctions(expanded, others)
+    return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering_macros(parsed)).read()
 
 
 class _Reader:
@@ -183,8 +184,11 @@ class _Reader:
         more_headers: Sequence[SourceFile],
         defined: DefinedFunctions,
         options: ModuleOptions,
+        registering: Collection[str],
     ) -> None:
         self._sources = sources
+        #: The macros for registrations.
+        self._registering = registering
         self._macros = {name: text for source in reversed(headers_too) for name, text in source.words.items()}
         self._macros.update(macros)
         self._names = KernelNames(headers_too, more_headers)
@@ -218,7 +222,7 @@ class _Reader:
         read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
         read = [*with_recorded(read, self._sources)]
         for source in self._headers_too:
-            self._code += code_outside(source, self._blocks.get(source.path, ()))
+            self._code += code_outside(source, self._blocks.get(source.path, ()), self._registering)
         self._unread += [
             (code.place, f"{code.text} {'was not read' if code.defines else 'may register operators and kernels'}")
             for code in self._code
@@ -564,8 +568,14 @@ class _Reader:
                 keys.append(key)
             else:
                 kernels.append(part)
-        if kernels:
-            keys, kernel = dispatch_parts(kernels[0], keys)
+        own, kernel = dispatch_parts(kernels[0], keys) if kernels else (keys, ())
+        if own is None:
+            told = f"`{shorten(text_of(kernels[0]))}`"
+            self._code.append(UnreadCode(call.place, told, row.namespace, block.key, row.name))
+            if call.method == "impl":
+                return
+        elif kernels:
+            keys = own
             own_keys = tuple([KEY_ALIASES.get(key, key) for key in keys])
             policy = self._policy_kernel(row._replace(keys=own_keys), kernel, block.scope)
             self._uses[named_function(kernel)[0]] += 1

@@ -118,11 +118,14 @@ def _gets_library(statement: Sequence[Token], variables: Collection[str]) -> boo
     return is_macro or any(token.text in variables for token in statement)
 
 
-def code_outside(source: CppSource, read: Iterable[tuple[int, int]]) -> Iterator[UnreadCode]:
+def code_outside(
+    source: CppSource, read: Iterable[tuple[int, int]], macros: Collection[str] = ()
+) -> Iterator[UnreadCode]:
     """Code beside what was read, by its first and last characters, that makes or uses libraries of registrations.
 
     These are libraries themselves, whatever holds them, as each names its kind and its namespace; calls of the
-    dispatcher; schemas; and kernels that are registered by the name of an operator.
+    dispatcher; schemas; kernels that are registered by the name of an operator; and the names of these macros, which
+    other macros get.
 
     >>> from opwright.syntax.cpp_source import parse_cpp
     >>> text = 'auto l = new Lib(Lib::DEF, "a"); void f(L& l) { l.def("g(Tensor x) -> Tensor"); l.impl("h", &h); }'
@@ -152,6 +155,8 @@ def code_outside(source: CppSource, read: Iterable[tuple[int, int]]) -> Iterator
             yield UnreadCode(place, f"the library `{name}`", words[0], "")
         elif token.text in _OF_DISPATCHER and texts[:1] == ["("] and before in (".", "->"):
             yield UnreadCode(place, f"`{token.text}` of the dispatcher", "", "")
+        elif token.kind == "name" and token.text in macros:
+            yield UnreadCode(place, f"what gets the macro `{token.text}`", "", "")
         elif token.kind == "text" and (schema := _SCHEMA.match(token.text)) is not None:
             yield UnreadCode(place, f"the schema of `{schema[2]}`", schema[1] or "", "", schema[2], defines=True)
         elif token.text == "impl" and before in (".", "->") and texts[:1] == ["("]:
