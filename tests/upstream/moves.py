@@ -79,9 +79,12 @@ def _edit_pytorch3d(folder: Path) -> None:
     noted = re.findall(r"`(\w+)` is defined in `([^`]+)`", (folder / "pytorch3d.yaml").read_text())
     for name, header in noted:
         _replace(csrc / header, rf"^(?=[\w:<>, ]+\s{name}\()", "inline ")
+    for path in [path for path in csrc.rglob("*") if path.suffix in (".cpp", ".h")]:
+        path.write_text(path.read_text().replace("#include <torch/extension.h>", "#include <torch/types.h>"))
     source = csrc / "ext.cpp"
     _replace(source, r"^ *m\.def\(\s*\"[^;]*\);\n", "")
     _replace(source, r'^#include "(?!\./pulsar)[^\n]*\n', "")
+    _replace(source, r"^PYBIND11_MODULE", "#include <torch/extension.h>\n\nPYBIND11_MODULE")
     (folder / "pytorch3d.py").rename(folder / "pytorch3d/_C.py")
     loading = "import torch\nfrom pathlib import Path\n\nfrom pytorch3d._pulsar import *\n\n"
     loading += 'torch.ops.load_library(Path(__file__).with_name("_operators.so"))\n'

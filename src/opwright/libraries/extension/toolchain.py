@@ -32,6 +32,8 @@ _ERROR: Final = re.compile(
 
 #: A symbol of the libraries of OpenMP, of GCC and of Clang, that a linker lacks.
 _OPENMP: Final = re.compile(r"undefined (?:reference|symbol).*\b(?:GOMP_|omp_|__kmpc_)\w+")
+#: A function of Python that a linker lacks.
+_PYTHON: Final = re.compile(r"undefined (?:reference|symbol).*\b_?Py(?:[A-Z]\w*)?_\w+")
 #: A function of a namespace that a linker lacks.
 _UNDEFINED: Final = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?((?:\w+::)*\w+)::(\w+)\(")
 #: What GCC, Clang or MSVC say of a name of PyTorch whose header is not included.
@@ -51,6 +53,9 @@ _UNKNOWN_OPERATOR: Final = re.compile(
 _OPENMP_HELP: Final = """
 
 The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
+_PYTHON_HELP: Final = """
+
+A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h` in its place."""
 _UNDEFINED_HELP: Final = """
 
 No source that was compiled defines a function `{1}` with these parameters in the namespace `{0}`."""
@@ -59,7 +64,8 @@ No source that was compiled defines a function `{1}` with these parameters in th
 def first_error(text: str) -> str | None:
     """The first error in the output of a compiler or a linker, None if there is none that is known.
 
-    One about OpenMP says what is missing, since flags for the compiler do not reach the linker. One about a name of
+    One about OpenMP says what is missing, since flags for the compiler do not reach the linker. One about a function of
+    Python says which header needs it: operators do without, and are linked without it. One about a name of
     PyTorch says which header to include: sources see the headers of single operators, and not `ATen/ATen.h`. One about
     a function says in which namespace it has to be.
 
@@ -69,6 +75,8 @@ def first_error(text: str) -> str | None:
     ld: kernels.o: undefined reference to `acme::native::scale(at::Tensor const&)'
     <BLANKLINE>
     No source that was compiled defines a function `scale` with these parameters in the namespace `acme::native`.
+    >>> first_error("ld: kernels.o: undefined reference to `PyModule_Type'\\n").splitlines()[-1]
+    'A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h` in its place.'
     >>> first_error("nvcc fatal   : Unknown option '-g0'\\n")
     "nvcc fatal   : Unknown option '-g0'"
     >>> first_error("ptxas error   : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)\\n")
@@ -82,6 +90,8 @@ def first_error(text: str) -> str | None:
     advice = f"\n\nAdd `{include_line(header)}`." if header else ""
     if _OPENMP.search(match[0]):
         advice = _OPENMP_HELP
+    elif _PYTHON.search(match[0]):
+        advice = _PYTHON_HELP
     elif undefined is not None:
         advice = _UNDEFINED_HELP.format(*undefined.groups())
     return match[0] + advice
