@@ -137,15 +137,20 @@ def read_cpp(path: str, text: str) -> CppSource:
     return with_registrations(parse_cpp(path, text), {})
 
 
+def registers(macro: Macro) -> bool:
+    """Whether a macro stands for registrations, and is none of PyTorch's, whose names say what they do."""
+    return _REGISTERS.search(macro.text) is not None and _OF_PYTORCH.match(macro.name) is None
+
+
 def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
-    """Macros for registrations that sources define, but for those of PyTorch, whose names say what they do.
+    """Macros with parameters for registrations that sources define.
 
     What a macro with two definitions stands for depends on the build.
     """
     registering: dict[str, dict[str, Macro]] = {}
     for source in sources:
         for macro in source.macros:
-            if macro.parameters is not None and _REGISTERS.search(macro.text) and not _OF_PYTORCH.match(macro.name):
+            if macro.parameters is not None and registers(macro):
                 registering.setdefault(macro.name, {})[" ".join(macro.text.split())] = macro
     return {
         name: next(iter(registering_macro.values()))

@@ -160,6 +160,37 @@ def test_code_that_gets_the_library_is_named(capsys: pytest.CaptureFixture[str])
     assert "register 0 operators alike" in printed
 
 
+MACROS = """\
+#include <torch/library.h>
+at::Tensor same(const at::Tensor& x);
+#ifdef WITH_X
+#define BLOCK(key) TORCH_LIBRARY_IMPL(un, key, m) { m.impl("f", &same); }
+#else
+#define BLOCK(key) TORCH_LIBRARY_IMPL(un, key, m) { m.impl("f", same); }
+#endif
+#define WHOLE_BLOCK TORCH_LIBRARY_IMPL(un, CPU, m) { m.impl("f", &same); }
+#define KEYS(X) X(CPU) X(CUDA)
+#define OF_KEY(key) TORCH_LIBRARY_IMPL(un, key, m) { m.impl("f", &same); }
+TORCH_LIBRARY(un, m) { m.def("f(Tensor x) -> Tensor"); }
+"""
+
+
+@pytest.mark.parametrize("call", ["BLOCK(CPU)", "WHOLE_BLOCK", "KEYS(OF_KEY)"])
+def test_blocks_of_macros_are_named(capsys: pytest.CaptureFixture[str], call: str) -> None:
+    """A block that a macro makes, which may be another one, is named, and an edit leaves its call where it is."""
+    Path("un.cpp").write_text(f"{MACROS}{call}\nTORCH_LIBRARY_IMPL(un, Meta, m) {{}}\n")
+    line = MACROS.count("\n") + 1
+    status, printed = run(capsys, "un.cpp", "--edit")
+    assert f"stays: un.cpp:{line}: the macro `" in printed
+    assert "register 0 operators alike" in printed
+    assert (
+        Path("un.cpp")
+        .read_text()
+        .endswith(f"{MACROS.splitlines()[-2]}\n{call}\nTORCH_LIBRARY_IMPL(un, Meta, m) {{}}\n")
+    )
+    assert status == 0
+
+
 def build(source: str, library: str) -> None:
     """Compile a source into a library that PyTorch loads."""
     paths = pytest.importorskip("torch.utils.cpp_extension")

@@ -63,6 +63,7 @@ from opwright.syntax.cpp_source import (
     included_headers,
     parse_cpp,
     registering_macros,
+    registers,
     with_registrations,
 )
 from opwright.syntax.cpp_tokens import Macro, Token, arguments, closing_index, cpp_tokens, text_of
@@ -172,7 +173,8 @@ def read_cpp_sources(
     shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
     expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
     defined = DefinedFunctions(expanded, others)
-    return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering_macros(parsed)).read()
+    registering = {macro.name for source in parsed for macro in source.macros if registers(macro)}
+    return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering).read()
 
 
 class _Reader:
@@ -378,19 +380,23 @@ class _Reader:
                     continue
                 name = token.text if _BLOCK.fullmatch(token.text) else self._macros.get(token.text, "")
                 match = _BLOCK.fullmatch(name)
+                # What stands before the macro of a block is a statement without its sign, such as a macro.
+                block_statement = statement._replace(head=statement.head[index:])
                 if match is not None and self._has_lines(statement):
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
-                        self._add_block(source, statement)
-                        self._add_included(source, statement, block)
-                        yield from self._read_block(statement, block, text_of(given[-1]), source)
+                        self._add_block(source, block_statement)
+                        self._add_included(source, block_statement, block)
+                        yield from self._read_block(block_statement, block, text_of(given[-1]), source)
                         break
                 elif token.text in MODULE_MACROS and statement.body:
                     given = arguments(statement.head, index + 1)
                     if len(given) > 1:
-                        self._add_block(source, statement)
-                        yield from self._modules.read(self._name_of(given[0]), statement, given[1][-1].text, source)
+                        self._add_block(source, block_statement)
+                        yield from self._modules.read(
+                            self._name_of(given[0]), block_statement, given[1][-1].text, source
+                        )
                     break
                 elif token.text == "RegisterOperators":
                     self._add_block(source, statement)

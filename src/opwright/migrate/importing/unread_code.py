@@ -156,7 +156,7 @@ def code_outside(
         elif token.text in _OF_DISPATCHER and texts[:1] == ["("] and before in (".", "->"):
             yield UnreadCode(place, f"`{token.text}` of the dispatcher", "", "")
         elif token.kind == "name" and token.text in macros:
-            yield UnreadCode(place, f"what gets the macro `{token.text}`", "", "")
+            yield UnreadCode(place, f"the macro `{token.text}`", "", "")
         elif token.kind == "text" and (schema := _SCHEMA.match(token.text)) is not None:
             yield UnreadCode(place, f"the schema of `{schema[2]}`", schema[1] or "", "", schema[2], defines=True)
         elif token.text == "impl" and before in (".", "->") and texts[:1] == ["("]:
