@@ -14,6 +14,7 @@ from opwright.cli.main import main
 from opwright.migrate.calls.stored_calls import counted, read_records
 from opwright.migrate.importing.process import loaded_library
 from opwright.migrate.importing.recorded_calls import record_command
+from opwright.migrate.importing.run import ImportRequest, read_operators
 
 LIVE = """\
 import torch
@@ -189,6 +190,27 @@ def test_blocks_of_macros_are_named(capsys: pytest.CaptureFixture[str], call: st
         .endswith(f"{MACROS.splitlines()[-2]}\n{call}\nTORCH_LIBRARY_IMPL(un, Meta, m) {{}}\n")
     )
     assert status == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'M.impl("f", c10::DispatchKey::AutogradCPU, &same);',
+        'm.impl("f", on() ? c10::DispatchKey::CPU : c10::DispatchKey::AutogradCPU, &same);',
+        'm.impl("f", torch::dispatch(key(), &same));',
+        'm.impl_unboxed("f", &same);',
+        "m.impl(names[0], &same);",
+    ],
+)
+def test_calls_whose_keys_and_names_are_not_known_count(statement: str) -> None:
+    """A call that may register any kernel of an operator leaves no operator that seems to have no kernel."""
+    head = '#include <torch/library.h>\n#define M m\nTORCH_LIBRARY(un, m) {\n  m.def("f(Tensor x) -> Tensor");\n'
+    Path("un.cpp").write_text(f"{head}  {statement}\n}}\n")
+    read = read_operators(ImportRequest(("un.cpp",), (), {}, "o.yaml"))
+    assert [row.is_unread for row in read.statements] == [False, True]
+    assert any(place.first == 5 and reason.endswith("may register operators and kernels")
+               for place, reason in read.imported.left)  # fmt: skip
+    assert [operator.by_hand for operator in read.imported.operators] == [True]
 
 
 def build(source: str, library: str) -> None:

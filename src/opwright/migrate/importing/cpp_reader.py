@@ -537,6 +537,8 @@ class _Reader:
                 self._staying.append((call.place, f"`{call.method}` names {names}, {told}"))
             elif call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
+            else:
+                self._code.append(UnreadCode(call.place, f"`{call.method}`", block.namespace, block.key))
             return
         text = text_value(given[0], self._macros)
         if text is None:
@@ -575,7 +577,8 @@ class _Reader:
             else:
                 kernels.append(part)
         own, kernel = dispatch_parts(kernels[0], keys) if kernels else (keys, ())
-        if own is None:
+        if own is None or (call.method == "impl" and len(kernels) > 1):
+            # A call or a condition gives the key.
             told = f"`{shorten(text_of(kernels[0]))}`"
             self._code.append(UnreadCode(call.place, told, row.namespace, block.key, row.name))
             if call.method == "impl":

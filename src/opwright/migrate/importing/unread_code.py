@@ -113,9 +113,12 @@ def unread_code(
 
 
 def _gets_library(statement: Sequence[Token], variables: Collection[str]) -> bool:
-    """Whether a statement names one of these variables, or is a macro, which may."""
+    """Whether a statement names one of these variables, or calls what registers, or is a macro, which may."""
     is_macro = len(statement) > 1 and statement[0].text.isupper() and statement[1].text == "("
-    return is_macro or any(token.text in variables for token in statement)
+    registers = any(
+        before.text in (".", "->") and token.text in ("def", "impl") for before, token in pairwise(statement)
+    )
+    return is_macro or registers or any(token.text in variables for token in statement)
 
 
 def code_outside(
