@@ -9,6 +9,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.migrate.importing.python_reader import read_python_sources
+from opwright.migrate.importing.run import ImportRequest, read_operators
 from opwright.source.text import SourceFile
 
 SOURCE = """
@@ -169,3 +170,27 @@ def test_keys_and_functions_of_other_files_are_read(tmp_path: Path) -> None:
         "the call with the key `key()`",
         "`torch.library`, which code gets that was not read,",
     ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'torch.library.register_kernel("f", "cpu", plain, lib=LIB)',
+        'torch.library.register_autograd("f", plain, lib=LIB)',
+        'torch.library.register_kernel("f", "cpu", plain, lib=other())',
+        "exec(\"LIB.impl('f', plain, 'AutogradCPU')\")",
+        'functools.partial(LIB.impl, "f")(plain, "AutogradCPU")',
+        'other().impl("f", plain, "AutogradCPU")',
+    ],
+)
+def test_no_kernel_of_another_form_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """A kernel is one of the operator, or a place is named that may register one for it."""
+    monkeypatch.chdir(tmp_path)
+    head = "import functools, torch\nfrom elsewhere import other, plain\n"
+    head += 'LIB = torch.library.Library("acme", "DEF")\nLIB.define("f(Tensor x) -> Tensor")\n'
+    Path("ops.py").write_text(f"{head}{call}\n")
+    read = read_operators(ImportRequest(("ops.py",), (), {}, "o.yaml"))
+    rows = [row for row in read.statements if row.keys]
+    assert rows
+    assert {(row.namespace, row.name, row.place.first) for row in rows} == {("acme", "f", 5)}
+    assert [operator.by_hand for operator in read.imported.operators] == [True]

@@ -50,6 +50,8 @@ _SCHEMA: Final = re.compile(
     r"\)\s*->\s*[\w(][^:]*",
     re.DOTALL,
 )
+#: A call of a method of libraries in a text, which may be run.
+_CALL: Final = re.compile(rf"\.(?:{'|'.join(_METHODS)})\(")
 _DEFAULT_KEY: Final = "CompositeExplicitAutograd"
 _DEVICE_KEYS: Final = {device.name.lower(): device.name for device in devices()} | {"default": _DEFAULT_KEY}
 _KEY_ARGUMENTS: Final = ("types", "device_type", "device_types", "dispatch_key")
@@ -546,6 +548,8 @@ class _Reader:
                 skipped.update(map(id, children))
             elif isinstance(node, ast.Constant) and node.value == "torch.library":
                 self._tell_code(node, "`torch.library`", "")
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _CALL.search(node.value):
+                self._tell_code(node, f"`{shorten(node.value)}`", "")
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SCHEMA.fullmatch(node.value):
                 name = node.value.partition("(")[0].strip() or node.value
                 self.unread.append((self._place(node), f"the schema of `{shorten(name)}` was not read"))
@@ -677,13 +681,18 @@ class _Reader:
             self._tell(call, "the name", node, context.around, owner.namespace if owner is not None else "")
             return
         namespace, _, name = texts[0].rpartition("::")
+        library = _keyword(call, "lib")
+        owner = owner or (self._owner(library, context.names) if library is not None else None)
         namespace = namespace or (owner.namespace if owner is not None else "")
+        if not namespace:
+            self._tell(call, "the name", given[0], context.around, "")
+            return
         shown = function.name if function is not None else shorten(source_of(given[-1]))
         row = RegistrationStatement(namespace, name, context.place, by_hand=shown)
         if _ADDERS[called]:
             self.statements.append(row._replace(keys=(_ADDERS[called],)))
             return
-        wanted = [*(given[1:] if owner is not None else given)[1:2], _keyword(call, *_KEY_ARGUMENTS)][0]
+        wanted = [*given[len(given) - len(texts) + 1 :][:1], _keyword(call, *_KEY_ARGUMENTS)][0]
         default = (owner.key if owner is not None else "") or _DEFAULT_KEY
         keys = self._keys(call, wanted, default, namespace, context)
         if called == "register_autocast":
