@@ -31,7 +31,7 @@ from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import say
 from opwright.tools.diff import reports
 from opwright.tools.diff.backend import BackendTask, backend_tasks, named_operators
-from opwright.tools.diff.compare import compare
+from opwright.tools.diff.compare import Side, compare
 from opwright.tools.diff.diffing import (
     LoadedSide,
     generated_side,
@@ -41,6 +41,7 @@ from opwright.tools.diff.diffing import (
     output_side,
 )
 from opwright.tools.diff.generated import generated_sides
+from opwright.tools.diff.history import dated, revisions
 from opwright.tools.diff.levels import ORDER, Level, next_version
 from opwright.tools.diff.outputs import (
     OutputComparison,
@@ -103,6 +104,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=_FORMATS, default="text", help="the form of the report (default: text)")
     output.add_argument("--all", action="store_true", help="show differences that break nobody too: kernels, tags")
+    output.add_argument(
+        "--since",
+        action="store_true",
+        help="say which commit or tag was the first with each change, where OLD is `git:REF`",
+    )
     output.add_argument("--statistics", action="store_true", help="print how many changes there are of each kind")
     output.add_argument("--out", metavar="FILE", type=not_empty, help="write the report to this file")
     output.add_argument(
@@ -161,6 +167,8 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         for spec, other in ((arguments.old, arguments.new), (arguments.new, arguments.old))
     )
     comparison = compare(old.side, new.side)
+    if arguments.since:
+        comparison = _dated(comparison, old, arguments)
     tasks, named = _tasks(arguments, old, new, sink)
     sink.raise_if_errors()
     wanted = [audience for audience in Audience if {"any", audience.name} & set(arguments.breaks)]
@@ -182,6 +190,21 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if tasks is not None:
         fails = bool(tasks) and "none" not in levels
     return console.FAULTS if fails else console.SUCCESS
+
+
+def _dated(comparison: Comparison, old: LoadedSide, arguments: argparse.Namespace) -> Comparison:
+    """A comparison that says since which commit or tag each change is there."""
+
+    def load(spec: str) -> Side:
+        sink = Diagnostics()
+        side = _load(spec, arguments.new, Consent(None, False), arguments, sink).side
+        sink.raise_if_errors()
+        return side
+
+    result = dated(comparison, old.side, list(revisions(arguments.old, arguments.new)), load)
+    if result.unread:
+        say(f"opwright diff: {result.unread} of {result.commits} commits cannot be read, and are left out\n")
+    return result.comparison
 
 
 def _load(spec: str, other: str, consent: Consent, arguments: argparse.Namespace, sink: Diagnostics) -> LoadedSide:

@@ -298,6 +298,40 @@ def test_a_library_is_compared_with_a_commit(tmp_path: Path, capsys: pytest.Capt
         assert message in capsys.readouterr().err
 
 
+def test_changes_say_since_when(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--since` names the first tag with each change, for the last time that it came."""
+    first = f"{HEAD}operators:\n- func: {NORM}\n  {CPU}\n  requires: eps > 0\n"
+    argument = first.replace("eps=1e-6", "eps=1e-6, bool flag=False")
+    versions = {
+        "v1": first,
+        "v2": argument,
+        "v3": first,
+        "v4": "namespace: [",
+        "v5": argument,
+        "v6": f"{argument}- func: g(Tensor x) -> Tensor\n  {CPU}\n",
+        "v7": f"{argument}- func: g(Tensor x) -> Tensor\n  {CPU}\n  doc: Of another line.\n",
+    }
+    _repository(tmp_path, *versions.items())
+    library = tmp_path / "ops" / "acme.yaml"
+    library.write_text(versions["v7"].replace("eps > 0", "eps > 1"))
+    command = ["diff", "--since", "git:v1"]
+    assert main([*command, str(library)]) == 1
+    out, err = capsys.readouterr()
+    assert "new argument `bool flag=False` (since v5)" in " ".join(out.split())
+    assert "acme::g (since v6)" in out
+    assert "(since the last commit): breaks python" in " ".join(out.split())
+    assert err == "opwright diff: 1 of 6 commits cannot be read, and are left out\n"
+    monkeypatch.chdir(tmp_path)
+    assert main(["diff", "--since", "git:v1:ops/acme.yaml", "git:v6:ops/acme.yaml", "--format", "json"]) == 1
+    changes = {change["name"]: change for change in json.loads(capsys.readouterr().out)["changes"]}
+    assert changes["acme::g"]["since"] == "v6"
+    assert [reason["since"] for reason in changes["acme::f"]["reasons"]] == ["v5", "v5"]
+    assert main(["diff", "--since", str(library), str(library)]) == 1
+    assert "`--since` looks for commits" in capsys.readouterr().err
+
+
 def test_links_of_a_commit_are_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A commit has no way to what is outside of it."""
     (tmp_path / "repository" / "ops").mkdir(parents=True)

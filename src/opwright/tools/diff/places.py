@@ -67,7 +67,7 @@ def placed(spec: str, other: str) -> Iterator[SidePlace]:
     """
     with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out:
         if spec.startswith(GIT):
-            yield _of_commit(spec, other, out)
+            yield _of_commit(commit_place(spec, other), out)
         elif spec.startswith(MODULE):
             yield _of_module(spec[len(MODULE) :], out)
         elif spec.endswith((*_WHEELS, *_SOURCES)) and os.path.isfile(spec) and not _is_pytorch(spec):
@@ -76,21 +76,36 @@ def placed(spec: str, other: str) -> Iterator[SidePlace]:
             yield SidePlace(spec)
 
 
-def _of_commit(spec: str, other: str, out: str) -> SidePlace:
-    """The path in a commit, whose files go into a folder."""
+class CommitPlace(NamedTuple):
+    """A path in a commit of the repository at `top`."""
+
+    top: str
+    ref: str
+    commit: str
+    path: str
+
+
+def commit_place(spec: str, other: str) -> CommitPlace:
+    """Where the side of a commit is, which has the path of the `other` side if it names none."""
     ref, _, path = spec[len(GIT) :].partition(":")
     near = os.path.realpath("." if other.startswith((GIT, MODULE)) or not os.path.exists(other) else other)
     folder = near if os.path.isdir(near) else os.path.dirname(near)
-    top = _git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n")
+    top = run_git(folder, "rev-parse", "--show-toplevel")
     if not path:
         path = os.path.relpath(near, os.path.realpath(top))
-    commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", what=ref)
-    archive = _git(top, "archive", "--format=tar", commit.decode().strip())
+    commit = run_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", what=ref)
+    return CommitPlace(top, ref, commit, path)
+
+
+def _of_commit(place: CommitPlace, out: str) -> SidePlace:
+    """The path in a commit, whose files go into a folder."""
+    archive = _git(place.top, "archive", "--format=tar", place.commit)
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         _extract(_tar_members(files), out)
-    there = os.path.normpath(os.path.join(out, path))
+    there = os.path.normpath(os.path.join(out, place.path))
     if not os.path.exists(there) or os.path.relpath(there, out).startswith(os.pardir):
-        raise Fault.at(NO_SIDE, f"`{path}` is not in `{ref}`", help=f"name its path there, as in `git:{ref}:PATH`")
+        help = f"name its path there, as in `git:{place.ref}:PATH`"
+        raise Fault.at(NO_SIDE, f"`{place.path}` is not in `{place.ref}`", help=help)
     return SidePlace(there)
 
 
@@ -144,8 +159,12 @@ def _of_module(name: str, out: str) -> SidePlace:
     return SidePlace(path, runs=True)
 
 
+def run_git(folder: str, *words: str, what: str = "") -> str:
+    """What git prints in a folder, without the last line's end. Raises Fault (E2103) if it fails, about `what`."""
+    return _git(folder, *words, what=what).decode(errors="surrogateescape").rstrip("\n")
+
+
 def _git(folder: str, *words: str, what: str = "") -> bytes:
-    """What git prints in a folder."""
     try:
         done = subprocess.run(["git", "-C", folder, *words], capture_output=True, check=False)
     except OSError as error:

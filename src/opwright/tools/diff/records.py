@@ -42,12 +42,14 @@ _NOT_CALLERS: Final = frozenset((Audience.forward, Audience.kernel))
 class Reason(NamedTuple):
     """Something that differs, in a few words, and whom it breaks; nobody, if there are no audiences.
 
-    `level` is what it does to a version at least: a change that breaks somebody is a major one.
+    `level` is what it does to a version at least: a change that breaks somebody is a major one. `since` is the first
+    tag or commit that has it, if that was asked.
     """
 
     text: str
     audiences: frozenset[Audience] = frozenset()
     level: Level = Level.patch
+    since: str = ""
 
     @property
     def does(self) -> Level:
@@ -64,7 +66,8 @@ class Reason(NamedTuple):
 class OperatorChange(NamedTuple):
     """An operator that differs: its form before and after, None where it does not exist.
 
-    `similar` are added operators that may replace a removed one.
+    `similar` are added operators that may replace a removed one. `since` is the first tag or commit that has an added
+    one, if that was asked.
     """
 
     name: str
@@ -73,6 +76,7 @@ class OperatorChange(NamedTuple):
     new: NativeFunction | None
     reasons: tuple[Reason, ...] = ()
     similar: tuple[str, ...] = ()
+    since: str = ""
 
     @property
     def breaks(self) -> tuple[Audience, ...]:
@@ -125,7 +129,7 @@ def merge_reasons(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Reasons, those of the same text as one for all their audiences.
 
     >>> merge_reasons([Reason("a", frozenset([Audience.cpp])), Reason("a", frozenset([Audience.shim])), Reason("b")])[1]
-    Reason(text='b', audiences=frozenset(), level=<Level.patch: 'nothing that callers can see'>)
+    Reason(text='b', audiences=frozenset(), level=<Level.patch: 'nothing that callers can see'>, since='')
     """
     merged: dict[str, Reason] = {}
     for reason in reasons:

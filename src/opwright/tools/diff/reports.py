@@ -89,6 +89,9 @@ def _change_data(change: OperatorChange, *, with_levels: bool) -> JsonValue:
     def level(each: Level) -> dict[str, JsonValue]:
         return {"level": each.name} if with_levels else {}
 
+    def since(label: str) -> dict[str, JsonValue]:
+        return {"since": label} if label else {}
+
     return {
         "name": change.name,
         "kind": change.kind.name,
@@ -102,10 +105,12 @@ def _change_data(change: OperatorChange, *, with_levels: bool) -> JsonValue:
                 "text": reason.text,
                 "breaks": [audience.name for audience in Audience if audience in reason.audiences],
                 **level(reason.does),
+                **since(reason.since),
             }
             for reason in change.reasons
         ],
         "similar": [*change.similar],
+        **since(change.since),
     }
 
 
@@ -165,7 +170,7 @@ def render_text(
             for change in shown:
                 lines += _change_lines(change, every=every, with_levels=verdict is not None)
             lines.append("")
-    added = [change.name for change in changes if change.kind is ChangeKind.added]
+    added = [_dated(change.name, change.since) for change in changes if change.kind is ChangeKind.added]
     if added:
         lines.append(f"Added: {len(added)}")
         lines += [*_wrap("  ", ", ".join(added)), ""]
@@ -240,13 +245,17 @@ def _change_lines(change: OperatorChange, *, every: bool, with_levels: bool) -> 
 def shown_reasons(change: OperatorChange, *, every: bool, with_levels: bool = False) -> Iterator[str]:
     """Reasons with the names of those whom they break, and the operators that may replace a removed one."""
     for reason in change.reasons:
-        level = f"{reason.does.name}: " if with_levels else ""
+        text = f"{f'{reason.does.name}: ' if with_levels else ''}{_dated(reason.text, reason.since)}"
         if reason.audiences:
-            yield f"{level}{reason.text}: breaks {audience_names(reason.audiences)}"
+            yield f"{text}: breaks {audience_names(reason.audiences)}"
         elif every or (with_levels and reason.does is not Level.patch):
-            yield f"{level}{reason.text}"
+            yield text
     if change.similar:
         yield f"with the same arguments there is {', '.join(change.similar)}"
+
+
+def _dated(text: str, since: str) -> str:
+    return f"{text} (since {since})" if since else text
 
 
 def audience_names(audiences: Iterable[Audience]) -> str:
@@ -287,7 +296,7 @@ def render_markdown(
     changed = [change for change in changes if change.schema_changed]
     if changed:
         lines += [*folded_lines(counted(len(changed), "changed schema"), _schema_lines(changed)), ""]
-    added = [f"- `{change.name}`" for change in changes if change.kind is ChangeKind.added]
+    added = [_dated(f"- `{change.name}`", change.since) for change in changes if change.kind is ChangeKind.added]
     if added:
         lines += [*folded_lines(counted(len(added), "added operator"), iter(added)), ""]
     news = [change for change in changes if change.level is Level.minor and change.kind is ChangeKind.changed]
@@ -304,7 +313,7 @@ def render_markdown(
 
 
 def _row(change: OperatorChange) -> str:
-    reasons = "<br>".join([reason.text for reason in change.reasons if reason.audiences])
+    reasons = "<br>".join([_dated(reason.text, reason.since) for reason in change.reasons if reason.audiences])
     return f"| `{change.name}` | {reasons.replace('|', chr(92) + '|')} | {audience_names(change.breaks)} |"
 
 
@@ -346,6 +355,7 @@ _REASON: Final = (
     Field("text", "", TEXT, "What differs, in a few words.", is_required=True),
     Field("breaks", "", _AUDIENCES, "Whom this breaks.", is_required=True),
     Field("level", "", _LEVEL, "What this does to the version of a library."),
+    Field("since", "", TEXT, "The first tag or commit that has this, with `--since`."),
 )
 _CHANGE: Final = (
     Field("name", "", TEXT, "The operator, without `aten::`.", is_required=True),
@@ -357,6 +367,7 @@ _CHANGE: Final = (
     Field("level", "", _LEVEL, "What the change does to the version of a library."),
     Field("reasons", "", list_of_schema({"$ref": "#/$defs/reason"}), "What differs.", is_required=True),
     Field("similar", "", list_of_schema(TEXT), "Added operators with the same arguments.", is_required=True),
+    Field("since", "", TEXT, "The first tag or commit that has an added operator, with `--since`."),
 )
 _TASK: Final = (
     Field("kind", "", choice(*[kind.name for kind in TaskKind]), "The kind of work.", is_required=True),
