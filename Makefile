@@ -188,6 +188,7 @@ example-library: $(REFERENCE)
 	    PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python tests/gradients.py ../gradients.pt; \
 	    cd $(CURDIR); \
 	done
+	$(VENV)/bin/python -m tests.library.implementing.wheels
 
 # What a call of an operator of the example and its gradient cost, with each C++ interface and with custom_op.
 bench-calls: example-library

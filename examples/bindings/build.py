@@ -30,7 +30,9 @@ def main():
     """Compile and link."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where generate.py wrote")
-    parser.add_argument("--optimize", default="0", help="the level of optimization (default: 0, which compiles fastest)")
+    parser.add_argument(
+        "--optimize", default="0", help="the level of optimization (default: 0, which compiles fastest)"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="compilers at once (default: one a processor)")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()

@@ -1,6 +1,6 @@
 """Writes `settings.ninja`: where Python and PyTorch are, and what runs the compiler; links to headers, in `links`.
 
-    python configure.py ccache
+python configure.py ccache
 """
 
 import os

@@ -280,7 +280,9 @@ def test_vmap_of_gradients() -> None:
 
     grads = torch.vmap(torch.func.grad(function))(batch)
     torch.testing.assert_close(grads, 1 - torch.tanh(batch / 0.5) ** 2)
-    jacobians = [jacobian(lambda x: acme.soft_clip(x, 0.5))(batch[0]) for jacobian in (torch.func.jacrev, torch.func.jacfwd)]
+    jacobians = [
+        jacobian(lambda x: acme.soft_clip(x, 0.5))(batch[0]) for jacobian in (torch.func.jacrev, torch.func.jacfwd)
+    ]
     torch.testing.assert_close(*jacobians)
 
 
@@ -304,7 +306,11 @@ def test_autocast() -> None:
         (lambda: acme.pad_right(numbers(2, 3)), TypeError, "missing 1 required positional argument: 'length'"),
         (lambda: acme.gamma(numbers(2), exponents=2.0), TypeError, "unexpected keyword argument 'exponents'"),
         (lambda: torch.ops.acme.pad_right(numbers(2)), RuntimeError, "missing value for argument 'length'"),
-        (lambda: acme.mix(numbers(2, 3), numbers(4)), RuntimeError, r"`other` are \[4\], and have to broadcast to \[2, 3\]"),
+        (
+            lambda: acme.mix(numbers(2, 3), numbers(4)),
+            RuntimeError,
+            r"`other` are \[4\], and have to broadcast to \[2, 3\]",
+        ),
         (lambda: acme.mix_(numbers(3), numbers(2, 3)), RuntimeError, "Bad in-place call: "),
         (lambda: acme.patches(numbers(4, 5), 2), RuntimeError, "have to be multiples of `size`, and `h` is 4"),
         (
@@ -317,7 +323,11 @@ def test_autocast() -> None:
             RuntimeError,
             "Expected out tensor to have dtype",
         ),
-        (lambda: acme.soft_clip(torch.ones(2, dtype=torch.int), 1.0), RuntimeError, "`self` has dtype int32, and has to have dtype"),
+        (
+            lambda: acme.soft_clip(torch.ones(2, dtype=torch.int), 1.0),
+            RuntimeError,
+            "`self` has dtype int32, and has to have dtype",
+        ),
         (lambda: acme.gamma(torch.empty(2).to_sparse()), NotImplementedError, "'SparseCPU' backend"),
     ],
 )
@@ -361,7 +371,14 @@ def test_calls_from_cpp(calls: Any) -> None:
 # Types.
 
 
-@pytest.mark.parametrize("checker", [["mypy", "--strict", "--config-file", os.devnull], ["basedpyright", "--level", "error", "--pythonpath", sys.executable]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "checker",
+    [
+        ["mypy", "--strict", "--config-file", os.devnull],
+        ["basedpyright", "--level", "error", "--pythonpath", sys.executable],
+    ],
+    ids=lambda c: c[0],
+)
 def test_types_of_calls(checker: list[str]) -> None:
     """Checkers of types find the wrong calls in `typed_calls.py`, and nothing else there or in the package."""
     calls = HERE / "typed_calls.py"

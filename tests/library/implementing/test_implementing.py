@@ -16,7 +16,7 @@ from tests.library.implementing.scenarios import DRIFTED, OWNERS
 
 OWN = Path(__file__).parent
 EXAMPLE = OWN.parents[2] / "examples" / "library" / "acme.yaml"
-LOAD = "from {0}._load import load_library\n\nload_library()\n\nfrom {0}._ops import *\n"
+LOAD = "from {0}._load import load_library\n\nload_library()\n"
 
 
 @pytest.fixture(scope="module", params=["native", "stable"])

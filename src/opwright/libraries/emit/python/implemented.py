@@ -1,7 +1,8 @@
 """Module `_implements.py` of a package with kernels for operators of others: it compares their schemas.
 
 C++ compares them before the first call, so that no call is wrong, whichever package is imported first. The module tells
-what differs as early as an exception can: when the package is imported, if the operators are defined by then.
+what differs as early as an exception can: when the package loads its shared object, if the operators are defined by
+then.
 """
 
 from __future__ import annotations

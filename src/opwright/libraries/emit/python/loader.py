@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from json import dumps
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.libraries.emit.python.implemented import IMPLEMENTS
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
@@ -14,7 +15,7 @@ from opwright.source.records import NamedTuple
 class _Binary(NamedTuple):
     """What a package loads: `release` is the one that it is built for, or the first one if it is for later ones too.
 
-    `overloads` are those that it defines, by their operators.
+    `overloads` are those that it defines, by their operators. One of kernels for operators of others `has_owner`.
     """
 
     package: str
@@ -22,6 +23,7 @@ class _Binary(NamedTuple):
     release: tuple[int, int]
     is_for_later_ones: bool
     overloads: Mapping[str, Sequence[str]]
+    has_owner: bool
 
 
 @per_job
@@ -34,6 +36,7 @@ def _binaries(job: Job) -> Sequence[_Binary]:
             library.oldest_release if library.is_stable else job.rules.version[:2],
             library.is_stable,
             _overloads(library),
+            library.owner is not None,
         )
         for library in job.libraries
         # A build that gives the namespace writes a module that loads the operators.
@@ -61,6 +64,7 @@ def _module(binary: _Binary, context: FragmentContext) -> Slots:
         remedy = f"install `torch=={number}.*`, or build `{package}` again"
     listed = "".join([f"\n    {dumps(name)}: {dumps(names)}," for name, names in binary.overloads.items()])
     return {
+        "compared": f"    from . import {IMPLEMENTS} as {IMPLEMENTS}\n" if binary.has_owner else "",
         "overloads": f"{listed}\n" if listed else "",
         "namespace": binary.namespace,
         "package": package,
