@@ -78,7 +78,7 @@ def _edit_pytorch3d(folder: Path) -> None:
     csrc = folder / "pytorch3d/csrc"
     noted = re.findall(r"`(\w+)` is defined in `([^`]+)`", (folder / "pytorch3d.yaml").read_text())
     for name, header in noted:
-        _replace(csrc / header, rf"^(?=[\w:<>, ]+\s{name}\()", "inline ")
+        _replace(csrc / header, rf"^(?=\w[\w:<>, ]*\s{name}\()", "inline ")
     for path in [path for path in csrc.rglob("*") if path.suffix in (".cpp", ".h")]:
         path.write_text(path.read_text().replace("#include <torch/extension.h>", "#include <torch/types.h>"))
     source = csrc / "ext.cpp"

@@ -52,6 +52,7 @@ std::string named(unsigned count, bool flag, std::string name) {
   return name + std::to_string(count) + (flag ? "!" : "?");
 }
 at::Tensor as_type(at::Tensor x, at::ScalarType dtype) { return x.to(dtype); }
+int area(const std::tuple<int, int> sides, float by) { return std::get<0>(sides) * std::get<1>(sides) * by; }
 }  // namespace pyb
 """
 HEADER = """
@@ -75,6 +76,7 @@ std::pair<at::Tensor, float> halved(at::Tensor x, float by);
 std::vector<at::Tensor> reversed(std::vector<at::Tensor> xs);
 std::string named(unsigned count, bool flag, std::string name);
 at::Tensor as_type(at::Tensor x, at::ScalarType dtype);
+int area(const std::tuple<int, int> sides, float by);
 }
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.doc() = "Functions of tensors";
@@ -89,6 +91,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   auto texts = m.def_submodule("texts", "Texts");
   texts.def("named", &pyb::named, py::arg("count"), py::arg("flag") = false, py::arg("name") = "n");
   m.def("as_type", &pyb::as_type);
+  m.def("area", &pyb::area);
 }
 """
 
@@ -137,6 +140,7 @@ def test_a_module_becomes_operators(library: Path, torch: ModuleType, capsys: py
         "reversed(Tensor[] xs) -> Tensor[]": "",
         'texts_named(int count, bool flag=False, str name="n") -> str': "{'CompositeImplicitAutograd': 'named'}",
         "as_type(Tensor x, ScalarType dtype) -> Tensor": "",
+        "area((int, int) sides, float by) -> int": "",
     }
     for schema in entries:
         assert str(torch._C.parse_schema(schema)).replace(" _0", "").replace(" _1", "").replace('"n"', "n")
@@ -181,6 +185,8 @@ def test_operators_do_what_the_module_did(library: Path, torch: ModuleType, monk
         ("texts.named", (3,), {"name": "a"}),
         ("texts.named", (-1,), {}),
         ("as_type", (x, torch.int64), {}),
+        ("area", ((3, 4), 0.5), {}),
+        ("area", ((3, 1 << 40), 1.0), {}),
     )
     for name, given, named in calls:
         assert outcome(old, name, given, named) == outcome(new, name, given, named), (name, given, named)

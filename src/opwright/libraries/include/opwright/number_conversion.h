@@ -1,12 +1,13 @@
 #pragma once
-// Numbers that the dispatcher passes, as kernels take them: `int64_t` as `int`, `double` as `float`, also in lists and
-// optionals. A number that the type cannot hold is an error of the call.
+// Numbers that the dispatcher passes, as kernels take them: `int64_t` as `int`, `double` as `float`, also in lists,
+// tuples and optionals. A number that the type cannot hold is an error of the call.
 
 #include <cmath>
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ struct place {
   std::size_t number;
 };
 
-// The conversion of a value from one type to another: of numbers, also in lists and optionals.
+// The conversion of a value from one type to another: of numbers, also in lists, tuples and optionals.
 template <class From, class To>
 struct conversion {
   static constexpr bool exists = std::is_same_v<From, To> || (is_integer<From> && is_integer<To>) ||
@@ -71,6 +72,16 @@ struct conversion<std::vector<From>, std::vector<To>> {
       }
       return converted;
     }
+  }
+};
+template <class... From, class... To>
+struct conversion<std::tuple<From...>, std::tuple<To...>> {
+  static constexpr bool exists = (conversion<From, To>::exists && ...);
+
+  static std::tuple<To...> convert(std::tuple<From...> values, place where) {
+    return std::apply(
+        [&](auto&... value) { return std::tuple<To...>(conversion<From, To>::convert(std::move(value), where)...); },
+        values);
   }
 };
 
