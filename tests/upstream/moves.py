@@ -80,7 +80,8 @@ def _edit_pytorch3d(folder: Path) -> None:
     for name, header in noted:
         _replace(csrc / header, rf"^(?=\w[\w:<>, ]*\s{name}\()", "inline ")
     for path in [path for path in csrc.rglob("*") if path.suffix in (".cpp", ".h")]:
-        path.write_text(path.read_text().replace("#include <torch/extension.h>", "#include <torch/types.h>"))
+        without_python = "#include <ATen/Parallel.h>\n#include <torch/types.h>"
+        path.write_text(path.read_text().replace("#include <torch/extension.h>", without_python))
     source = csrc / "ext.cpp"
     _replace(source, r"^ *m\.def\(\s*\"[^;]*\);\n", "")
     _replace(source, r'^#include "(?!\./pulsar)[^\n]*\n', "")

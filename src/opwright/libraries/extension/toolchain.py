@@ -55,7 +55,7 @@ _OPENMP_HELP: Final = """
 The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
 _PYTHON_HELP: Final = """
 
-A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h` in its place."""
+A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h`, or `torch/all.h`."""
 _UNDEFINED_HELP: Final = """
 
 No source that was compiled defines a function `{1}` with these parameters in the namespace `{0}`."""
@@ -76,7 +76,7 @@ def first_error(text: str) -> str | None:
     <BLANKLINE>
     No source that was compiled defines a function `scale` with these parameters in the namespace `acme::native`.
     >>> first_error("ld: kernels.o: undefined reference to `PyModule_Type'\\n").splitlines()[-1]
-    'A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h` in its place.'
+    'A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h`, or `torch/all.h`.'
     >>> first_error("nvcc fatal   : Unknown option '-g0'\\n")
     "nvcc fatal   : Unknown option '-g0'"
     >>> first_error("ptxas error   : Entry function 'k' uses too much shared data (0xc400 bytes, 0xc000 max)\\n")
