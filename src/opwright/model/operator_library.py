@@ -144,7 +144,8 @@ class OperatorLibrary(Frozen):
     with their functions, and `doc` what the library is for. `abi` is the C++ interface of PyTorch that the library
     uses, `native` or `stable`, or `dlpack` if its kernels get borrowed tensors, from each of the `frameworks`. Then
     generated code for PyTorch uses the stable interface. `oldest_release` is the first release that a library with
-    the stable interface serves, such as `(2, 10)`. `c_shims` are the devices for which AOTInductor gets C shims.
+    the stable interface serves, such as `(2, 10)`; `releases` are the known ones that its files name. `c_shims` are
+    the devices for which AOTInductor gets C shims.
     With `has_own_signatures`, kernels have the C++ signatures with which the headers of `includes` declare them,
     not those that follow from their schemas. `wrappers` are those of operators in a backend file. A library with an
     `owner` has kernels alone, for operators that this one defines.
@@ -163,6 +164,7 @@ class OperatorLibrary(Frozen):
         "oldest_release",
         "owner",
         "python_package",
+        "releases",
         "wrappers",
     )
 
@@ -178,6 +180,7 @@ class OperatorLibrary(Frozen):
         abi: str = "native",
         c_shims: tuple[str, ...] = (),
         oldest_release: tuple[int, int] = (2, 10),
+        releases: tuple[tuple[int, int], ...] = (),
         has_own_signatures: bool = False,
         wrappers: OwnWrappers | None = None,
         frameworks: tuple[str, ...] = (),
@@ -192,6 +195,7 @@ class OperatorLibrary(Frozen):
         self.abi: Final = abi
         self.c_shims: Final = c_shims
         self.oldest_release: Final = oldest_release
+        self.releases: Final = releases
         self.has_own_signatures: Final = has_own_signatures
         self.wrappers: Final = wrappers
         self.frameworks: Final = frameworks

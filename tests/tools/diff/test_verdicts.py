@@ -225,6 +225,8 @@ FILES = {
     "Python package": (HEAD, [ONE], f"{HEAD}python_package: acme_ops\n", [ONE], "major", "major"),
     "C++ interface": (HEAD, [ONE], STABLE, [ONE], "major", "major"),
     "oldest PyTorch": (f"{STABLE}torch: '>=2.10'\n", [ONE], f"{STABLE}torch: '>=2.11'\n", [ONE], "major", "minor"),
+    "PyTorch of a native one": (f"{HEAD}torch: '>=2.10'\n", [ONE], f"{HEAD}torch: '>=2.12'\n", [ONE], "major", "minor"),
+    "newest PyTorch": (HEAD, [ONE], f"{HEAD}torch: '<2.15'\n", [ONE], "major", "minor"),
     "C shims": (HEAD, [ONE], f"{HEAD}c_shims: [cpu]\n", [ONE], "minor", "major"),
     "a contract more": (
         HEAD,

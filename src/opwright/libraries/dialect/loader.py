@@ -234,6 +234,7 @@ def _load_namespace(
         abi=facts.abi,
         c_shims=facts.c_shims,
         oldest_release=facts.oldest_release,
+        releases=facts.releases,
         has_own_signatures=facts.has_own_signatures,
         frameworks=(facts.frameworks or tuple(FRAMEWORKS)) if facts.abi == "dlpack" else (),
         owner=facts.owner,

@@ -42,6 +42,7 @@ class NamespaceFacts(NamedTuple):
     doc: str
     abi: str
     oldest_release: tuple[int, int]
+    releases: tuple[tuple[int, int], ...]
     includes: tuple[str, ...]
     c_shims: tuple[str, ...]
     kernel_namespace: str | None
@@ -131,6 +132,7 @@ def namespace_facts(
         "\n\n".join([head.doc for head in namespace_heads if head.doc]),
         _common_value("abi", heads, sink)[0] or "native",
         oldest_release(heads),
+        _releases(heads),
         includes,
         tuple(dict.fromkeys([device for head in namespace_heads for device in head.c_shims])),
         kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
@@ -147,10 +149,15 @@ def _first_span(parts: Iterable[NamespaceEntries]) -> Span | None:
 
 def oldest_release(heads: Iterable[Head]) -> tuple[int, int]:
     """Oldest release with the stable C++ API in the ranges of the heads; the newest one if there is none."""
+    stable = [release for release in _releases(heads) if release >= _STABLE_SINCE]
+    return (stable or [RELEASES[-1].version[:2]])[0]
+
+
+def _releases(heads: Iterable[Head]) -> tuple[tuple[int, int], ...]:
+    """The known releases in the ranges of all heads, from the oldest one on, without their patch numbers."""
+    ranges = [head.torch for head in heads]
     versions = [release.version for release in RELEASES]
-    stable = [version for version in versions if tuple(version[:2]) >= _STABLE_SINCE]
-    served = [version for version in stable if all(head.torch.includes(version) for head in heads)]
-    return (served or versions[-1:])[0][:2]
+    return tuple(dict.fromkeys([version[:2] for version in versions if all(each.includes(version) for each in ranges)]))
 
 
 def _common_value(field: str, heads: Iterable[Head], sink: Diagnostics) -> tuple[str, Span | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from opwright.model.library import LibraryFields
@@ -105,16 +105,21 @@ def library_reasons(old: OperatorLibrary, new: OperatorLibrary) -> Iterator[Reas
     if old.abi != new.abi:
         gone = "a binary serves one release of PyTorch alone" if old.is_stable else "its C++ headers are gone"
         yield Reason(f"its C++ interface is `{new.abi}` instead of `{old.abi}`: {gone}", frozenset((Audience.cpp,)))
-    elif new.is_stable and old.oldest_release != new.oldest_release:
-        first, second = (".".join(map(str, each.oldest_release)) for each in (old, new))
-        if new.oldest_release > old.oldest_release:
-            yield Reason(f"it needs PyTorch {second} instead of {first}", _CALLERS)
-        else:
-            yield Reason(f"it serves PyTorch from {second} on instead of {first}", level=Level.minor)
+    gone, more = _names(old.releases, new.releases), _names(new.releases, old.releases)
+    if gone:
+        yield Reason(f"it no longer serves PyTorch {gone}", _CALLERS)
+    if more:
+        yield Reason(f"it serves PyTorch {more} too", level=Level.minor)
     for device in sorted({*old.c_shims} - {*new.c_shims}):
         yield Reason(f"it no longer has C shims for {device}", frozenset((Audience.shim,)))
     for device in sorted({*new.c_shims} - {*old.c_shims}):
         yield Reason(f"it has C shims for {device}", level=Level.minor)
+
+
+def _names(releases: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -> str:
+    """The releases that are none of others."""
+    left = set(others)
+    return ", ".join([".".join(map(str, release)) for release in releases if release not in left])
 
 
 def formula_reasons(what: str, old: Mapping[str, str], new: Mapping[str, str], where: str = "") -> Iterator[Reason]:
