@@ -71,7 +71,7 @@ def has(module: str) -> bool:
 def functions(group: str, file: str) -> Iterator[Case]:
     """Kernels by the names of the functions in a file: that of the operator, and what is special about them."""
     path = HERE / file
-    for name in re.findall(r"^def (\w+?__\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE):
+    for name in re.findall(r"^(?:def )?([a-z]\w+?__\w+)(?:\(| = )", path.read_text(encoding="utf-8"), re.MULTILINE):
         operator = next(each for each in OPERATORS if name.startswith(f"{each}__"))
         yield Case(group, operator, name.removeprefix(f"{operator}__"), f"{path}::{name}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -73,13 +74,14 @@ def operators_of_abi(
     return loaded_operators(program, torch, generated, folder / "kernels.cpp", folders)
 
 
-def source_of_abi(abi: str, own: Path, folder: Path) -> Path:
-    """Writes a folder's library for a C++ interface; its kernels are written for both, by a macro."""
-    name = own.name if abi == "native" else f"{own.name}_stable"
+def source_of_abi(abi: str, own: Path, folder: Path, name: str | None = None) -> Path:
+    """Writes a folder's library for a C++ interface, in a namespace; its kernels are written for both, by a macro."""
+    name = name or (own.name if abi == "native" else f"{own.name}_stable")
     folder.mkdir(parents=True, exist_ok=True)
     for path in (*own.glob("*.yaml"), own / "kernels.cpp"):
         text = path.read_text().replace(f"namespace: {own.name}", f"namespace: {name}\nabi: {abi}")
         text = text.replace(f"namespace {own.name}", f"namespace {name}").replace(f"<{own.name}/", f"<{name}/")
+        text = re.sub(rf"\b{own.name}::", f"{name}::", text)
         text = text if abi == "native" else text.replace("// The", "#define STABLE\n// The", 1)
         (folder / path.name).write_text(text)
     return folder

@@ -199,11 +199,15 @@ def test_contracts_and_saved_results(folder: Path, operator: str, right: str, wr
         assert verdict_of(judge, folder, f"{head}\n    {wrong}\n").verdict == "refused"
 
 
-def test_slow_calls_decide_nothing(scale_judge: Judge, folder: Path) -> None:
-    """A call that takes long may be right. One that hangs where the same call was quick before is refused."""
+def test_slow_calls_decide_nothing(scale_judge: Judge, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that works for long may be right. One that sleeps is refused, or where the same call was quick before."""
     path = folder / "candidate.py"
-    for before, expected in ((0, "undecided"), (1, "refused")):
-        text = f"calls.append(1)\n    time.sleep(9 * (len(calls) > {before}))\n    return x * by\n"
+    works = "start = time.monotonic()\n    while late and time.monotonic() < start + 9: pass"
+    sleeps = "time.sleep(9 * late)"
+    # Where there is one, a process that sleeps may wait for it.
+    monkeypatch.setattr("opwright.libraries.judge.calls._ACCELERATORS", ())
+    for before, what, expected in ((0, works, "undecided"), (1, works, "refused"), (0, sleeps, "refused")):
+        text = f"calls.append(1)\n    late = len(calls) > {before}\n    {what}\n    return x * by\n"
         path.write_text(f"import time\ncalls = []\ndef scale(x, by):\n    {text}", encoding="utf-8")
         verdict = scale_judge.accept(str(path), limits=WorkerLimits(call_seconds=3))
         assert verdict.verdict == expected, verdict

@@ -130,4 +130,6 @@ def test_wrong_kernels_are_refused_by_each(four: Four, wrong: str, monkeypatch: 
     assert bool(findings) == is_wrong, findings
     assert wrong != "outside" or "AddressSanitizer" in findings[0]
     assert four.test_fails(wrong, "test_accepted", str(four.file)) == is_wrong
-    assert four.test_fails(wrong, "test_reference or test_values or test_sizes", "") == (wrong in ("zeros", "tail"))
+    fails = four.test_fails(wrong, "test_reference or test_values or test_sizes", "")
+    # Whether memory of an earlier call is that of a later one is up to the allocator.
+    assert fails == (wrong in ("zeros", "tail")) or wrong == "memo"

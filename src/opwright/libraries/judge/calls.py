@@ -19,6 +19,8 @@ from opwright.libraries.judge.verdict import Finding
 
 #: A call that takes so many times as long as one with the same sizes did hangs, and is not only slow.
 _HANGS: Final = 100
+#: Where a device of these is, a process that does nothing may wait for it.
+_ACCELERATORS: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dri")
 #: What AddressSanitizer prints.
 _REPORT: Final = re.compile(r"AddressSanitizer: .*")
 
@@ -81,6 +83,7 @@ class CandidateCalls:
             "operator": self._entry.operator,
             "names": list(dict.fromkeys([name, base, name.rstrip("_"), "run", "kernel", "kernel_function"])),
             "clock": clock,
+            "returns": len(self._entry.function.schema.returns),
         }
         answer = worker.ask(message, seconds=self._limits.call_seconds * 2)
         if "error" in answer:
@@ -131,7 +134,8 @@ class CandidateCalls:
     ) -> JsonMessage:
         """The answer of a worker to a call. Raises Found where the worker ends, and where a call hangs.
 
-        One that takes long may be right, and raises CallTooSlow. It hangs if all calls like it (`likes`) were quick.
+        One that takes long may be right, and raises CallTooSlow. It hangs if all calls like it (`likes`) were quick,
+        or if it waits for nothing that works.
         """
         keys = likes or [str(message.pop("like", ""))]
         start = time.monotonic()
@@ -143,9 +147,12 @@ class CandidateCalls:
             raise Found(self.finding(check, case, text, what)) from None
         except CallTooSlow as slow:
             before = max([self._quickest.get(key, float("inf")) for key in keys])
-            if slow.seconds < before * _HANGS:
+            if slow.seconds >= before * _HANGS:
+                text = f"{slow}, and one with the same sizes took {before:.2g} before"
+            elif not any(map(os.path.exists, _ACCELERATORS)) and worker.is_idle():
+                text = f"{slow}, in which its process does nothing"
+            else:
                 raise
-            text = f"{slow}, and one with the same sizes took {before:.2g} before"
             raise Found(self.finding(check, case, text, what)) from None
         took = time.monotonic() - start
         for key in keys:
@@ -188,6 +195,8 @@ class CandidateCalls:
     ) -> str:
         """Compare the results of one of several calls. Gives their digest. Raises Found."""
         self.compared[check] += 1
+        if _have_graphs(rows) and not what.get("leaves"):
+            raise Found(self.finding(check, case, "a result needs gradients, and no argument does", what))
         written = worker.arena("kept" if what.get("late") else arena)[1]
         message = {"do": "check", "case": case.number, "results": rows}
         outcome = self._desk.oracle.ask(message, (worker.results, written))
@@ -220,6 +229,12 @@ class CandidateCalls:
 
 def _is_written(placed: JsonMessage, fact: JsonMessage) -> bool:
     return bool(fact["segment"] >= 0 and placed["segments"][fact["segment"]]["file"] == 1)
+
+
+def _have_graphs(rows: object) -> bool:
+    """Whether a worker says that results need gradients."""
+    facts = [fact for row in rows if isinstance(row, list) for fact in row] if isinstance(rows, list) else []
+    return any(isinstance(fact, dict) and fact.get("graph") for fact in facts)
 
 
 def has_results(answer: JsonMessage, count: int = 1) -> bool:

@@ -24,6 +24,7 @@ from opwright.libraries.judge.processes import (
 )
 from opwright.libraries.judge.timing import compared_candidate, timings
 from opwright.libraries.judge.verdict import ACCEPTED, REFUSED, UNDECIDED, Finding, Timing, Verdict
+from opwright.schema.function import Return
 from opwright.source.records import NamedTuple
 
 #: The bytes that new memory has, as the allocator of the GNU C library is told: two that no number is like.
@@ -34,6 +35,11 @@ _GENERATED: Final = 16
 _MANY: Final = 1100
 #: How often two threads call a candidate at the same time before the call that is compared.
 _TOGETHER: Final = 30
+#: How many calls give results that are kept, for each of two calls by turns.
+_HELD: Final = 24
+#: At how many steps a call stops for another one, and seconds for all of them.
+_STEPS: Final = 16
+_INTERRUPTED_SECONDS: Final = 4.0
 #: A candidate that needed more seconds for a call gets no huge sizes.
 _SECONDS_OF_HUGE: Final = 2.0
 #: Seconds for many calls, and for all checks.
@@ -116,6 +122,8 @@ class Judgement:
         first = self._calls.worker()
         try:
             before = first.ask({"do": "state"})
+            if "error" in before:
+                raise ProcessFailed(f"{before['error']}: {before.get('text')}")
             self._calls.load(first)
             loaded = first.ask({"do": "state"})
             self._compare_states(before, loaded, "when it is loaded", with_environment=False)
@@ -123,6 +131,7 @@ class Judgement:
             self._check_values(first)
             self._check_children(first)
             self._check_pointers(first)
+            self._check_kept(first)
             self._check_batches(first)
             self._check_settings(first)
             self._check_threads(first)
@@ -229,6 +238,11 @@ class Judgement:
         ordered = sorted(usual, key=lambda case: abs(case.elements - 64))
         return ordered[:count]
 
+    def _medium(self) -> list[Case]:
+        """A case with some thousands of usual numbers, if there is one."""
+        sized = [case for case in self._small(len(self._cases)) if 1000 <= case.elements <= 20_000]
+        return sized[:1]
+
     def _check_values(self, worker: WorkerProcess) -> None:
         for case in self._cases:
             if case.recipe.startswith("huge ") and self._calls.slowest > _SECONDS_OF_HUGE:
@@ -246,17 +260,22 @@ class Judgement:
                 self._calls.call(worker, case, "unwritten memory", side="start", settings=settings)
                 raise
             self._calls.compared["unwritten memory"] += 1
-            if first != second and not self._is_random():
+            is_exact = not self._is_random() and "nondeterministic_bitwise" not in self._entry.function.tags
+            if first != second and is_exact:
                 # Rounding may differ with alignment; results of the same call may not.
                 again = [
                     self._calls.call(worker, case, "determinism", side="start", settings=settings) for _ in range(2)
                 ]
                 if again[0] != again[1]:
-                    text = "the same call gives other results each time"
+                    text = "the same call gives other results each time: the tag `nondeterministic_bitwise` allows that"
                     raise Found(self._calls.finding("determinism", case, text))
 
     def _late(self) -> bool:
         return time.monotonic() > self._deadline
+
+    @property
+    def _returns(self) -> tuple[Return, ...]:
+        return self._entry.function.schema.returns
 
     def _is_random(self) -> bool:
         return "nondeterministic_seeded" in self._entry.function.tags
@@ -300,6 +319,26 @@ class Judgement:
                 self._calls.call(
                     worker, turn, "other pointers", arena=f"q{number % 2}", side=("end", "start")[number // 2]
                 )
+        # Who looks at a part of the values sees all of small tensors.
+        for case in self._medium():
+            for near in self._nearly(case):
+                for turn in (case, near):
+                    self._calls.call(worker, turn, "same pointers", arena="p")
+
+    def _check_kept(self, worker: WorkerProcess) -> None:
+        """Results are those of their calls after other calls too."""
+        if all(result.annotation is not None and result.annotation.is_write for result in self._returns):
+            return
+        (case,) = self._small(1)
+        turns = [case, self._again(case) or case] * _HELD
+        for number, turn in enumerate(turns):
+            message, _ = self._calls.place(worker, turn, "end", f"k{number % 2}", {"held": True})
+            self._calls.ask(worker, message, "aliasing", turn, {})
+        answer = self._calls.ask(worker, {"do": "read", "held": True}, "aliasing", case, {})
+        if not has_results(answer, len(turns)):
+            raise Found(self._calls.finding("aliasing", case, "the results of some calls cannot be read after others"))
+        for number, (turn, rows) in enumerate(zip(turns, answer["results"], strict=True)):
+            self._calls.compare_results(worker, turn, "aliasing", rows, f"k{number % 2}", {})
 
     def _check_batches(self, worker: WorkerProcess) -> None:
         """Elements of a batch are what they are alone."""
@@ -370,6 +409,29 @@ class Judgement:
             results = [*enumerate(answer["results"]), *more_results(answer)]
             for place, rows in [(place, rows) for place, rows in results if 0 <= place < len(pair)]:
                 self._calls.compare_results(worker, pair[place], "other threads", rows, f"t{place}", {})
+        self._check_interrupted(worker, cases)
+
+    def _check_interrupted(self, worker: WorkerProcess, cases: list[Case]) -> None:
+        """Calls that stop at each of some steps in Python while another thread makes a call."""
+        until = time.monotonic() + _INTERRUPTED_SECONDS
+        waits = 0
+        for first, second in ((cases[0], self._again(cases[0]) or cases[1]), (cases[1], cases[0])):
+            steps = [1]
+            while steps and waits < 2 and time.monotonic() < until:
+                pair, step = (first, second), steps.pop()
+                calls = [self._calls.place(worker, case, "end", f"t{place}", {})[0] for place, case in enumerate(pair)]
+                message = {"do": "interrupt", "calls": calls, "step": step}
+                likes = [str(call["like"]) for call in calls]
+                answer = self._calls.ask(worker, message, "other threads", first, {}, likes)
+                if not has_results(answer, 2):
+                    text = f"a call within another one raises {answer.get('error')}: {answer.get('text')}"
+                    raise Found(self._calls.finding("other threads", first, text))
+                for place, (case, rows) in enumerate(zip(pair, answer["results"], strict=True)):
+                    self._calls.compare_results(worker, case, "other threads", rows, f"t{place}", {})
+                waits += answer.get("waits") is True
+                count = answer.get("steps")
+                if step == 1 and type(count) is int and 1 < count < 1 << 30:
+                    steps = self._random.sample(range(2, count + 1), min(_STEPS, count - 1))
 
     def _check_many(self, worker: WorkerProcess) -> None:
         """More than a thousand calls, each of whose results is right."""
@@ -445,7 +507,7 @@ class Judgement:
             # Results of a call that records its graph are those of others.
             answer = worker.ask({**message, "leaves": leaves})
             if has_results(answer):
-                self._calls.compare(worker, case, "gradients", answer, "g", {})
+                self._calls.compare(worker, case, "gradients", answer, "g", {"leaves": leaves})
             for second in (False, True):
                 asked = {"do": "gradient", "case": case.number, "names": names, "second": second}
                 current = self._desk.oracle.ask(asked)
@@ -453,10 +515,10 @@ class Judgement:
                     self._left_out["second gradients" if second else "gradients"] = current["unusable"]
                     break
                 answer = worker.ask({**message, "do": "gradient", "leaves": leaves, "second": second})
-                if answer.get("graph") is False:
-                    self._left_out["gradients"] = "the candidate records none: formulas of the entry give them"
-                    return
                 check = "second gradients" if second else "gradients"
+                if answer.get("graph") is False:
+                    self._left_out[check] = "the candidate records none: formulas of the entry give them"
+                    break
                 if not has_results(answer):
                     # Generated code calls functions below autograd, and operators without formulas say so.
                     self._left_out[check] = f"the candidate raises {answer.get('error')}: {answer.get('text')}"[:200]

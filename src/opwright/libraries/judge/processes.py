@@ -27,6 +27,10 @@ JsonMessage: TypeAlias = "dict[str, Any]"
 _TELLING: Final = ("OPWRIGHT", "PYTEST", "PYTHON", "CI", "GITHUB_", "COV", "TOX_", "NOX_")
 
 
+#: How long a process that may hang is looked at.
+_IDLE_SECONDS: Final = 2.0
+
+
 class WorkerLimits(NamedTuple):
     """What a worker may take: seconds of a call, and of all of them on processors; bytes of memory, and of results."""
 
@@ -98,7 +102,8 @@ class Process:
 def worker_environment(folder: str) -> dict[str, str]:
     """The environment of workers: that of the user, but for what names tests and this program."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(_TELLING)}
-    return {**own, "TMPDIR": folder, "HOME": own.get("HOME", folder)}
+    # PyTorch's compiler starts processes for its work, which nobody ends.
+    return {"TORCHINDUCTOR_COMPILE_THREADS": "1", **own, "TMPDIR": folder, "HOME": own.get("HOME", folder)}
 
 
 def _memory_folder() -> str | None:
@@ -173,6 +178,19 @@ class Desk:
         return started
 
 
+def _worked(process: int) -> int:
+    """How many ticks of processors a process and those that it started have used; 0 for one that ended."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as stream:
+            ticks = sum(map(int, stream.read().rpartition(")")[2].split()[11:15]))
+        for task in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{task}/children", encoding="ascii") as stream:
+                ticks += sum([_worked(int(child)) for child in stream.read().split()])
+    except (OSError, ValueError):
+        return 0
+    return ticks
+
+
 def _anonymous_file() -> int:
     """A new open file in memory without a name, so that a candidate cannot replace it."""
     return os.memfd_create("tensors", os.MFD_CLOEXEC)
@@ -243,6 +261,12 @@ class WorkerProcess:
         if not select.select([self._status], [], [], 2)[0]:
             return "nobody knows how"
         return os.read(self._status, 100).decode("utf-8", "replace") or "nobody knows how"
+
+    def is_idle(self) -> bool:
+        """Whether neither the worker nor a process that it started works for some seconds."""
+        before = _worked(self.pid)
+        time.sleep(_IDLE_SECONDS)
+        return 0 <= _worked(self.pid) - before < 2
 
     def output(self) -> str:
         """The end of what the candidate printed."""

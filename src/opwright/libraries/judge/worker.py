@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import json
+import locale
 import mmap
 import os
+import re
 import resource
 import signal
 import socket
@@ -20,6 +23,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
@@ -41,6 +45,20 @@ _FIXED: Final = 0x10
 _NEW_USER, _NEW_PROCESSES, _NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
 #: `PR_SET_DUMPABLE`, `PR_CAPBSET_DROP`, `PR_SET_NO_NEW_PRIVS`, and the right to read the memory of other processes.
 _DUMPABLE, _DROP_BOUND, _NO_NEW_PRIVILEGES, _CAN_TRACE = 4, 24, 38, 19
+#: Kernels of PyTorch's own operators that programs in Python replace. PyTorch adds those for other keys when it needs
+#: them.
+_OF_PYTORCH: Final = re.compile(r"aten/.*/(CPU|AutogradCPU)")
+#: Modules of Python whose functions others call.
+_MODULES: Final = (
+    *("builtins", "copy", "ctypes", "functools", "gc", "importlib", "inspect", "io", "json", "math", "mmap", "os"),
+    *("pickle", "random", "signal", "socket", "struct", "subprocess", "sys", "threading", "time", "traceback"),
+)
+#: What statements call.
+_STATEMENTS: Final = ("__import__", "__build_class__")
+#: Names in classes that are no functions, and those that PyTorch's compiler replaces once it is imported.
+_CHANGING: Final = ("__dict__", "__weakref__", "torch.nn.Module.__init__", "torch.nn.Module.__setstate__")
+#: Seconds that a call may take beside one that is stopped, before it seems to wait for that one.
+_PATIENCE: Final = 0.3
 #: `M_PERTURB`: the byte that new memory of the GNU C library is filled with, inverted.
 _PERTURB: Final = -6
 
@@ -201,6 +219,8 @@ class Worker:
         self._regions: Final[dict[str, tuple[int, int]]] = {}
         self._candidate: Callable[..., Any] | None = None
         self._last: list[Any] = []
+        self._held: list[Any] = []
+        self._returns = 1
         self._more: list[tuple[int, Any]] = []
 
     def run(self) -> None:
@@ -218,6 +238,7 @@ class Worker:
     def _do_load(self, message: _Message, descriptors: list[int]) -> _Message:
         """Load a candidate: a file of Python, a shared object, or a module. It is an operator, or a function."""
         del descriptors
+        self._returns = message["returns"]
         if message.get("clock"):
             _change_clock(message["clock"])
         path, function = message["path"], message["function"]
@@ -305,10 +326,10 @@ class Worker:
         torch = self._torch
         dtype = getattr(torch, fact["dtype"])
         if not fact["nbytes"]:
-            return torch.empty_strided(fact["shape"], fact["stride"], dtype=dtype)
+            return torch.empty_strided(fact["shape"], fact["stride"], dtype=dtype, device="cpu")
         memory = (ctypes.c_char * fact["nbytes"]).from_address(starts[fact["segment"]] + fact["start"])
         stored = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
-        empty = torch.empty(0, dtype=dtype)
+        empty = torch.empty(0, dtype=dtype, device="cpu")
         return empty.set_(stored, fact["offset"], fact["shape"], fact["stride"])
 
     def _value(self, spec: _Message, tensors: list[_Tensor]) -> Any:  # noqa: ANN401
@@ -397,47 +418,88 @@ class Worker:
         return [self._bytes(tensor)[1] for tensor in (*tensors, *written)]
 
     def _do_call(self, message: _Message, descriptors: list[int]) -> _Message:
-        """Call the candidate once, and write its results; a `late` call writes them when it is asked to."""
+        """Call the candidate once, and write its results.
+
+        A `late` call writes them when it is asked to, and `held` ones wait for those of other calls.
+        """
         del descriptors
         settings = message.get("settings", {})
         with self._settings(settings):
-            self._last = [_in_thread(lambda: self._call(message)) if settings.get("other") else self._call(message)]
+            results = _in_thread(lambda: self._call(message)) if settings.get("other") else self._call(message)
+        if message.get("held"):
+            self._held.append(results)
+            return {"returned": True}
+        self._last = [results]
         return {"returned": True} if message.get("late") else self._do_read(message, [])
 
     def _do_together(self, message: _Message, descriptors: list[int]) -> _Message:
         """Call the candidate in several threads at the same time, and each of them some times."""
         del descriptors
-        outcomes: list[Any] = [None] * len(message["calls"])
-        ready = threading.Barrier(len(outcomes))
+        calls = message["calls"]
+        ready = threading.Barrier(len(calls))
 
-        def work(place: int) -> None:
+        def called(place: int) -> Any:  # noqa: ANN401
             ready.wait()
-            try:
-                outcomes[place] = self._call(message["calls"][place], place)
-            except BaseException as error:
-                outcomes[place] = error
+            return self._call(calls[place], place)
 
-        threads = [threading.Thread(target=work, args=(place,)) for place in range(len(outcomes))]
+        outcomes = _Outcomes(*[partial(called, place) for place in range(len(calls))])
         # Python's threads take turns within calls, which are shorter than its usual turns.
         turn = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)
-        for thread in threads:
+        for thread in outcomes.threads:
             thread.start()
-        for thread in threads:
+        for thread in outcomes.threads:
             thread.join()
         sys.setswitchinterval(turn)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        self._last = outcomes
+        self._last = outcomes.results()
         return self._do_read(message, [])
 
+    def _do_interrupt(self, message: _Message, descriptors: list[int]) -> _Message:
+        """Stop a call at a step of its Python code, make another call meanwhile, and let the first one go on.
+
+        Threads may run so. Where the other call waits for the first one, as for a lock, that one goes on.
+        """
+        del descriptors
+        calls, wanted, steps = message["calls"], message["step"], 0
+        stopped, goes_on = threading.Event(), threading.Event()
+        given = [self._given(call) for call in calls]
+
+        def trace(_frame: object, _event: str, _argument: object) -> Any:  # noqa: ANN401
+            nonlocal steps
+            steps += 1
+            if steps == wanted:
+                stopped.set()
+                goes_on.wait()
+            return trace
+
+        def interrupted() -> Any:  # noqa: ANN401
+            positional, named = given[0]
+            sys.settrace(trace)
+            try:
+                return self._candidate(*positional, **named)  # type: ignore[misc]
+            finally:
+                sys.settrace(None)
+                stopped.set()
+
+        outcomes = _Outcomes(interrupted, lambda: self._candidate(*given[1][0], **given[1][1]))  # type: ignore[misc]
+        outcomes.threads[0].start()
+        stopped.wait()
+        outcomes.threads[1].start()
+        outcomes.threads[1].join(_PATIENCE)
+        waits = outcomes.threads[1].is_alive()
+        goes_on.set()
+        self._last = outcomes.results()
+        return {**self._do_read(message, []), "steps": steps, "waits": waits}
+
     def _do_read(self, message: _Message, descriptors: list[int]) -> _Message:
-        """Write the results of the last calls."""
-        del message, descriptors
+        """Write the results of the last calls, or those that are held."""
+        del descriptors
+        if message.get("held"):
+            self._last, self._held = self._held, []
         header, at = [], 0
         for results in (*self._last, *[results for _, results in self._more]):
-            listed = results if isinstance(results, tuple) else () if results is None else (results,)
+            are_many = self._returns != 1 and isinstance(results, (list, tuple))
+            listed = results if are_many else () if results is None else (results,)
             rows = []
             for result in listed:
                 row = []
@@ -459,6 +521,7 @@ class Worker:
         size = len(data)
         fact = {"dtype": str(plain.dtype).removeprefix("torch."), "shape": list(plain.shape), "at": at, "size": size}
         fact["stride"] = list(tensor.stride())
+        fact["graph"] = tensor.requires_grad
         self._spoil(tensor)
         return fact, at + size
 
@@ -497,10 +560,9 @@ class Worker:
         self._last = [tuple(first)]
         if message["second"]:
             again = [gradient for gradient in first if gradient.requires_grad]
-            second = (
-                self._gradients(again, leaves, create=False) if again else [torch.zeros_like(leaf) for leaf in leaves]
-            )
-            self._last = [(*first, *second)]
+            if not again:
+                return {"graph": False}
+            self._last = [(*first, *self._gradients(again, leaves, create=False))]
         return {"graph": True, **self._do_read(message, [])}
 
     def _gradients(self, results: list[_Tensor], leaves: list[_Tensor], *, create: bool) -> list[_Tensor]:
@@ -597,6 +659,9 @@ class Worker:
         torch = self._torch
         handlers = {number: signal.getsignal(number) for number in (1, 2, 6, 8, 11, 14, 15)}
         small = ctypes.c_float(1e-40)
+        modes = import_module("torch.overrides")._get_current_function_mode_stack()
+        modes += import_module("torch.utils._python_dispatch")._get_current_dispatch_mode_stack()
+        sums = [first + second for first, second in ((0.1, 0.2), (-0.1, -0.2), (0.1, 0.7), (-0.1, -0.7))]
         return {
             "the default dtype": str(torch.get_default_dtype()),
             "the number of threads": torch.get_num_threads(),
@@ -609,7 +674,22 @@ class Worker:
             "the treatment of denormal numbers": float((torch.tensor([small.value]) * 1).item()),
             "the precision of matrix products": torch.get_float32_matmul_precision(),
             "the limit of recursion": sys.getrecursionlimit(),
-            "tracing": str((sys.gettrace(), sys.getprofile(), threading.gettrace())),
+            "the turns of threads": sys.getswitchinterval(),
+            "tracing": str((sys.gettrace(), sys.getprofile(), threading.gettrace(), threading.getprofile())),
+            "the rounding of numbers": str([number.hex() for number in sums]),
+            "modes of PyTorch": str([type(mode).__name__ for mode in modes]),
+            "autocast": str([torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda")]),
+            "the detection of anomalies": str((torch.is_anomaly_enabled(), torch.is_inference_mode_enabled())),
+            "kernels of PyTorch": sorted([name for name in torch.library._impls if _OF_PYTORCH.fullmatch(name)]),
+            "the collection of garbage": str((gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())),
+            "hooks of Python": str([id(hook) for hook in (sys.excepthook, sys.unraisablehook, sys.displayhook)]),
+            "the standard streams": str([_facts_of_file(number) for number in range(3)]),
+            "limits of the process": str([resource.getrlimit(number) for number in range(16)]),
+            "the priority of the process": str((os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0))),
+            "the mask of new files": _mask(),
+            "timers": str([signal.getitimer(number)[0] > 0 for number in range(3)]),
+            "the locale": locale.setlocale(locale.LC_ALL),
+            **_numpy_state(),
             "environment": dict(os.environ),
             "functions": _functions(torch),
         }
@@ -648,24 +728,23 @@ def _functions(torch: _Torch) -> dict[str, int]:
         "torch.autograd": torch.autograd,
         "torch.cuda": torch.cuda,
         "torch.random": torch.random,
-        "time": import_module("time"),
-        "builtins": import_module("builtins"),
-        "os": os,
-        "math": import_module("math"),
+        "torch.nn.Module": torch.nn.Module,
+        "torch.library": torch.library,
     }
+    homes |= {name: import_module(name) for name in _MODULES}
     home_of_torch = os.path.dirname(torch.__file__)
     identities = {
         f"{home}.{name}": id(_original(value, home_of_torch))
         for home, holder in homes.items()
         for name, value in _members(holder).items()
     }
-    return {name: identity for name, identity in identities.items() if not name.endswith(("__dict__", "__weakref__"))}
+    return {name: identity for name, identity in identities.items() if not name.endswith(_CHANGING)}
 
 
 def _original(value: Any, home: str) -> Any:  # noqa: ANN401
     """A function, or the one that code of PyTorch wraps, as its compiler does once it is imported."""
-    code = getattr(value, "__code__", None)
-    wrapped = getattr(value, "__wrapped__", None) if code is not None and code.co_filename.startswith(home) else None
+    home_of_code = getattr(getattr(value, "__code__", None), "co_filename", "")
+    wrapped = getattr(value, "__wrapped__", None) if home_of_code.startswith(home) else None
     return value if wrapped is None else wrapped
 
 
@@ -673,7 +752,36 @@ def _members(holder: Any) -> dict[str, Any]:  # noqa: ANN401
     """The functions of a module, or of a class with those that it inherits."""
     if isinstance(holder, type):
         return {name: value for base in reversed(holder.__mro__) for name, value in list(vars(base).items())}
-    return {name: value for name, value in list(vars(holder).items()) if callable(value) and not name.startswith("__")}
+    return {
+        name: value
+        for name, value in list(vars(holder).items())
+        if callable(value) and (name in _STATEMENTS or not name.startswith("__"))
+    }
+
+
+def _facts_of_file(number: int) -> object:
+    try:
+        facts = os.fstat(number)
+    except OSError as error:
+        return error.strerror
+    return facts.st_dev, facts.st_ino
+
+
+def _mask() -> int:
+    mask = os.umask(0o77)
+    os.umask(mask)
+    return mask
+
+
+def _numpy_state() -> _Message:
+    """What NumPy has set, if it is here."""
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None:
+        return {}
+    return {
+        "NumPy's random numbers": hash(str(numpy.random.get_state())),
+        "NumPy's treatment of errors": str(numpy.geterr()),
+    }
 
 
 def _flat(results: Any) -> list[Any]:  # noqa: ANN401
@@ -682,21 +790,35 @@ def _flat(results: Any) -> list[Any]:  # noqa: ANN401
     return [results]
 
 
-def _in_thread(call: Callable[[], Any]) -> Any:  # noqa: ANN401
-    outcome: list[Any] = []
+class _Outcomes:
+    """What calls give, each in a thread of its own."""
 
-    def work() -> None:
+    def __init__(self, *calls: Callable[[], Any]) -> None:
+        self._outcomes: Final[list[Any]] = [None] * len(calls)
+        self.threads: Final = [
+            threading.Thread(target=self._work, args=(place, call)) for place, call in enumerate(calls)
+        ]
+
+    def _work(self, place: int, call: Callable[[], Any]) -> None:
         try:
-            outcome.extend((True, call()))
+            self._outcomes[place] = True, call()
         except BaseException as error:
-            outcome.extend((False, error))
+            self._outcomes[place] = False, error
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if not outcome[0]:
-        raise outcome[1]
-    return outcome[1]
+    def results(self) -> list[Any]:
+        """The results, once all threads end. Raises what a call raised."""
+        for thread in self.threads:
+            thread.join()
+        for is_result, error in self._outcomes:
+            if not is_result:
+                raise error
+        return [result for _, result in self._outcomes]
+
+
+def _in_thread(call: Callable[[], Any]) -> Any:  # noqa: ANN401
+    outcomes = _Outcomes(call)
+    outcomes.threads[0].start()
+    return outcomes.results()[0]
 
 
 def _text_of(error: BaseException) -> str:

@@ -5,6 +5,8 @@
 #include <ATen/native/Resize.h>
 #include <c10/util/irange.h>
 
+#include <opwright/outputs.h>
+
 #include <vector>
 
 namespace opwright::copies {
@@ -27,12 +29,7 @@ inline std::optional<at::Tensor> clone_arg(const std::optional<at::Tensor>& tens
 }
 
 inline void copy_arg(const at::Tensor& out, const at::Tensor& result) {
-  TORCH_CHECK(
-      result.dtype() == out.dtype(),
-      "Expected out tensor to have dtype ", result.dtype(), ", but got ", out.dtype(), " instead");
-  TORCH_CHECK(
-      result.device() == out.device(),
-      "Expected out tensor to have device ", result.device(), ", but got ", out.device(), " instead");
+  check_written("out tensor", out, result.scalar_type(), result.device());
   out.copy_(result);
 }
 

@@ -17,6 +17,7 @@
 #include <c10/util/OptionalArrayRef.h>
 
 #include <opwright/arithmetic.h>
+#include <opwright/refusal.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -781,35 +782,31 @@ inline at::DimVector strides_like(const at::Tensor& tensor) {
   return at::DimVector(strides.begin(), strides.end());
 }
 
-inline void check_out(const at::Tensor& out, at::ScalarType dtype, at::Device device) {
+// Checks that a tensor can hold a result. The stable interface checks the same, with the same messages.
+inline void check_written(const char* kind, const at::Tensor& tensor, at::ScalarType dtype, at::Device device) {
   TORCH_CHECK(
-      out.scalar_type() == dtype,
-      "Expected out tensor to have dtype ", c10::scalarTypeToTypeMeta(dtype), ", but got ", out.dtype(), " instead");
+      tensor.scalar_type() == dtype, "Expected ", kind, " to have dtype torch.", dtype_name(static_cast<int>(dtype)),
+      ", but got torch.", dtype_name(static_cast<int>(tensor.scalar_type())), " instead");
   TORCH_CHECK(
-      out.device() == device, "Expected out tensor to have device ", device, ", but got ", out.device(), " instead");
+      tensor.device() == device, "Expected ", kind, " to have device ", device, ", but got ", tensor.device(),
+      " instead");
 }
 
 // Checks an out tensor, and resizes it if it has other sizes.
 inline void resize_out(const at::Tensor& out, c10::IntArrayRef size, at::ScalarType dtype, at::Device device) {
-  check_out(out, dtype, device);
+  check_written("out tensor", out, dtype, device);
   at::native::resize_output(out, size);
 }
 
 inline void resize_out(const at::Tensor& out, c10::SymIntArrayRef size, at::ScalarType dtype, at::Device device) {
-  check_out(out, dtype, device);
+  check_written("out tensor", out, dtype, device);
   at::native::resize_output_symint(out, size);
 }
 
 // Checks an argument that an operator overwrites with a result.
 template <class Int>
 void check_inplace(const at::Tensor& self, c10::ArrayRef<Int> size, at::ScalarType dtype, at::Device device) {
-  TORCH_CHECK(
-      self.scalar_type() == dtype,
-      "Expected in-place operand to have dtype ", c10::scalarTypeToTypeMeta(dtype), ", but got ", self.dtype(),
-      " instead");
-  TORCH_CHECK(
-      self.device() == device,
-      "Expected in-place operand to have device ", device, ", but got ", self.device(), " instead");
+  check_written("in-place operand", self, dtype, device);
   const auto sizes = Shapes<Int>::sizes(self);
   TORCH_CHECK(
       c10::ArrayRef<Int>(sizes) == size,
