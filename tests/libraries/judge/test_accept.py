@@ -79,6 +79,17 @@ def scale(x, by):
             value._do_read = lambda *_: {"results": [[[{"dtype": "__class__", "shape": [-1, "a"], "at": 1e9}]]]}
     return x * by
 """
+#: A candidate that gives views of one buffer, by turns.
+RING = """\
+import torch
+ring, at = torch.empty(1 << 14), 0
+
+def scale(x, by):
+    global at
+    if x.numel() > 1024: return x * by
+    at = (at + 1024) % len(ring)
+    return ring[at : at + x.numel()].view(x.shape).copy_(x * by)
+"""
 RIGHT = "def scale(x, by):\n    return by * x\n"
 
 
@@ -132,6 +143,10 @@ def test_right_kernel_is_accepted(scale_judge: Judge, folder: Path) -> None:
         ("same pointers", "known = {}\ndef scale(x, by):\n    return known.setdefault(x.shape, x * by).clone()\n"),
         ("state of the process", "import torch\ntorch.equal = lambda *_: True\n" + RIGHT),
         ("state of the process", "import torch\ndef scale(x, by):\n    torch.manual_seed(0)\n    return x * by\n"),
+        ("state of the process", "import gc\ndef scale(x, by):\n    gc.disable()\n    return x * by\n"),
+        ("aliasing", RING),
+        ("other threads", "def scale(x, by):\n    global now\n    now = x\n    return now * by\n"),
+        ("values", "def scale(x, by):\n    return (x * by).requires_grad_()\n"),
     ],
 )
 def test_wrong_kernels_are_refused(scale_judge: Judge, folder: Path, check: str, text: str) -> None:
