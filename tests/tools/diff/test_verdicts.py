@@ -228,6 +228,14 @@ FILES = {
     "PyTorch of a native one": (f"{HEAD}torch: '>=2.10'\n", [ONE], f"{HEAD}torch: '>=2.12'\n", [ONE], "major", "minor"),
     "newest PyTorch": (HEAD, [ONE], f"{HEAD}torch: '<2.15'\n", [ONE], "major", "minor"),
     "C shims": (HEAD, [ONE], f"{HEAD}c_shims: [cpu]\n", [ONE], "minor", "major"),
+    "an argument of a C shim": (
+        f"{HEAD}c_shims: [cpu]\n",
+        [("f(Tensor x) -> Tensor", CPU)],
+        f"{HEAD}c_shims: [cpu]\n",
+        [("f(Tensor x, int n=1) -> Tensor", CPU)],
+        "major",
+        "major",
+    ),
     "a contract more": (
         HEAD,
         [("s_(Tensor(a!) self) -> Tensor(a!)", "dispatch: {CPU: s}")],

@@ -16,8 +16,9 @@ from opwright.emit.aten.c_shim import shim_declaration, shim_definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
+from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
-from opwright.release.tables import ShimOperator
+from opwright.release.tables import ShimOperator, ShimTables
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple
@@ -43,18 +44,24 @@ class LibraryShims(NamedTuple):
 @per_job
 def library_shims(job: Job) -> Sequence[LibraryShims]:
     """Shims of the libraries that ask for them."""
-    taken = frozenset(_names(job.shim_tables.device)) | frozenset(_names(job.shim_tables.aten))
-    units = []
-    for library in job.libraries:
-        if library.c_shims:
-            chosen: dict[str, NativeFunction] = {}
-            for function in sorted(library.catalog.functions, key=lambda function: bool(function.name.overload)):
-                if _can_have(function) and function.name.name not in taken:
-                    chosen.setdefault(function.name.name, function)
-            shimmed = set(chosen.values())
-            functions = tuple([function for function in library.catalog.functions if function in shimmed])
-            units.append(LibraryShims(library.library, library.python_package, library.c_shims, functions))
-    return units
+    return [
+        LibraryShims(
+            library.library, library.python_package, library.c_shims, functions_with_shims(library, job.shim_tables)
+        )
+        for library in job.libraries
+        if library.c_shims
+    ]
+
+
+def functions_with_shims(library: OperatorLibrary, tables: ShimTables) -> tuple[NativeFunction, ...]:
+    """The overloads of a library that asks for shims which have one, given the tables of PyTorch's own."""
+    taken = frozenset(_names(tables.device)) | frozenset(_names(tables.aten))
+    chosen: dict[str, NativeFunction] = {}
+    for function in sorted(library.catalog.functions, key=lambda function: bool(function.name.overload)):
+        if _can_have(function) and function.name.name not in taken:
+            chosen.setdefault(function.name.name, function)
+    shimmed = set(chosen.values())
+    return tuple([function for function in library.catalog.functions if function in shimmed])
 
 
 def _names(table: Mapping[str, ShimOperator]) -> Iterator[str]:

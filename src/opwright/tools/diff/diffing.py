@@ -17,6 +17,7 @@ from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS, TAGS, dialect
 from opwright.files.plain_files import read_plain_file
 from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
+from opwright.libraries.emit.c_shims import functions_with_shims
 from opwright.libraries.rows import LIBRARY
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DifferentiableFunction
@@ -42,7 +43,7 @@ from opwright.tools.diff.compare import Side
 from opwright.tools.diff.outputs import FileLines, OutputSide
 from opwright.tools.diff.places import library_files
 from opwright.tools.dump.document import dumped_files, parse_dump
-from opwright.tools.dump.shims import release_shim_tables, shims_by_operator
+from opwright.tools.dump.shims import release_shim_tables, shims_by_operator, unversioned_shims
 
 _PROVENANCE = ".provenance.json"
 
@@ -158,7 +159,7 @@ def load_side(
         inputs = open_inputs(sink=sink)
         rules = rules_of(inputs, None, sink)
         context = LoadContext(sink, rules, inputs, allowed_paths=allowed_paths)
-        loaded = LoadedSide(_of_libraries(spec, LIBRARY.load(files, context)), inputs, rules)
+        loaded = LoadedSide(_of_libraries(spec, LIBRARY.load(files, context), rules), inputs, rules)
     else:
         if os.path.isdir(spec):
             inputs = from_source_path(spec)
@@ -196,7 +197,7 @@ def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]
         return _of_dump(file, inputs, sink)
     if dialect is LIBRARY:
         context = LoadContext(sink, rules, inputs, allowed_paths=allowed_paths)
-        return LoadedSide(_of_libraries(file.path, LIBRARY.load([file], context)), inputs, rules)
+        return LoadedSide(_of_libraries(file.path, LIBRARY.load([file], context), rules), inputs, rules)
     if dialect is NATIVE_FUNCTIONS:
         catalog = load_catalog(file, _tags_for(file, inputs), sink, rules)
     else:
@@ -206,12 +207,19 @@ def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]
     return LoadedSide(Side(file.path, catalog, {}), inputs, rules)
 
 
-def _of_libraries(label: str, libraries: tuple[OperatorLibrary, ...]) -> Side:
-    """Operators of libraries, with their formulas."""
+def _of_libraries(label: str, libraries: tuple[OperatorLibrary, ...], rules: Rules) -> Side:
+    """Operators of libraries, with their formulas and their C shims."""
+    tables = shim_tables(rules.version, rules.shims_are_guarded)
+    shims = {
+        f"{function.namespace}::{function.name}": unversioned_shims(function)
+        for library in libraries
+        if library.c_shims
+        for function in functions_with_shims(library, tables)
+    }
     functions = tuple([function for library in libraries for function in library.catalog.functions])
     matched = [each for library in libraries for each in library.derivatives.matched.functions]
     derivatives = {differentiable.function: differentiable for differentiable in matched}
-    return Side(label, Catalog(functions, (), (), (), {}), {}, derivatives, tuple(libraries))
+    return Side(label, Catalog(functions, (), (), (), {}), shims, derivatives, tuple(libraries))
 
 
 def _tags_for(file: SourceFile, inputs: Inputs) -> SourceFile:
@@ -228,7 +236,7 @@ def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
     if LIBRARY.name in files:
         # What a dump says of paths holds elsewhere, if at all: schemas alone are compared.
         context = LoadContext(sink, rules, inputs, read_file=_no_entries, allowed_paths=(os.sep,))
-        side = _of_libraries(file.path, LIBRARY.load([files[LIBRARY.name]], context))
+        side = _of_libraries(file.path, LIBRARY.load([files[LIBRARY.name]], context), rules)
         return LoadedSide(side._replace(derivatives=None), inputs, rules)
     if NATIVE_FUNCTIONS.name not in files or TAGS.name not in files:
         raise Fault.at(NO_SIDE, f"`{file.path}` is not a dump of a release or of a library")

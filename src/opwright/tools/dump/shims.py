@@ -63,9 +63,14 @@ def operator_shims(function: NativeFunction, row: ShimOperator) -> OperatorShims
     return OperatorShims(dict(sorted(versions.items())))
 
 
+def unversioned_shims(function: NativeFunction) -> OperatorShims:
+    """Shims of an operator with one version, as those of libraries have."""
+    return operator_shims(function, _NO_ROW)
+
+
 def shim_refusal(function: NativeFunction) -> str:
     """Which argument or return has a type that keeps an operator from having a shim; empty if none does."""
-    return operator_shims(function, _NO_ROW).refusal
+    return unversioned_shims(function).refusal
 
 
 def shim_faults(new: OperatorShims | None, old: OperatorShims | None) -> Iterator[str]:
