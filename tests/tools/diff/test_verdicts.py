@@ -137,6 +137,7 @@ PAIRS = {
     "policy of autocast": Pair(f"{CPU}|autocast: fp32", f"{CPU}|autocast: lower_precision_fp", "major", "major"),
     "batch rule": Pair(CPU, f"{CPU}|batch_rule: f_rule", "patch", "patch"),
     "documentation": Pair(CPU, f"{CPU}|doc: Scales.", "patch", "patch"),
+    "devices of tensors": Pair(CPU, f"{CPU}|device_check: NoCheck", "minor", "major"),
     "deprecated": Pair(CPU, f"{CPU}|deprecated: since 2, use g", "minor", "patch"),
     "samples": Pair(CPU, f'{CPU}|samples: ["torch.rand(3), torch.rand(3)"]', "patch", "patch"),
     "tag": Pair(CPU, f"{CPU}|tags: pointwise", "patch", "patch"),
@@ -214,6 +215,7 @@ OVERLOAD = ("f.plain(Tensor x) -> Tensor", "dispatch: {CPU: g}|outputs: like(x)"
 PRIVATE = ("_g(Tensor x) -> Tensor", "dispatch: {CPU: g}|outputs: like(x)")
 STABLE = f"{HEAD}abi: stable\n"
 
+BORROWED = f'{CPU}|dims: {{x: "*b", return: "*b"}}|dtypes: {{x: float32, return: float32}}'
 FILES = {
     "an operator more": (HEAD, [ONE], HEAD, [ONE, TWO], "minor", "major"),
     "an overload more": (HEAD, [ONE], HEAD, [ONE, OVERLOAD], "minor", "major"),
@@ -228,6 +230,15 @@ FILES = {
     "PyTorch of a native one": (f"{HEAD}torch: '>=2.10'\n", [ONE], f"{HEAD}torch: '>=2.12'\n", [ONE], "major", "minor"),
     "newest PyTorch": (HEAD, [ONE], f"{HEAD}torch: '<2.15'\n", [ONE], "major", "minor"),
     "C shims": (HEAD, [ONE], f"{HEAD}c_shims: [cpu]\n", [ONE], "minor", "major"),
+    "C++ namespace": (HEAD, [ONE], f"{HEAD}cpp_namespace: acme2\n", [ONE], "major", "major"),
+    "frameworks": (
+        f"{HEAD}abi: dlpack\n",
+        [("f(Tensor x) -> Tensor", BORROWED)],
+        f"{HEAD}abi: dlpack\nframeworks: [torch, jax]\n",
+        [("f(Tensor x) -> Tensor", BORROWED)],
+        "major",
+        "minor",
+    ),
     "an argument of a C shim": (
         f"{HEAD}c_shims: [cpu]\n",
         [("f(Tensor x) -> Tensor", CPU)],

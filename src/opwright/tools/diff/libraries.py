@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.model.library import LibraryFields
-from opwright.model.native_function import NativeFunction
+from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.model.operator_library import OperatorLibrary, PythonGradient
 from opwright.tools.diff.contracts import contract_reasons
 from opwright.tools.diff.levels import Level
@@ -34,6 +34,11 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
         yield Reason("written arguments may no longer share memory with others", _CALLERS)
     elif after.allows_overlap and not before.allows_overlap:
         yield Reason("written arguments may share memory with others", level=Level.minor)
+    if old.device_check is not new.device_check:
+        if new.device_check is DeviceCheck.NoCheck:
+            yield Reason("its tensors may be on several devices", level=Level.minor)
+        else:
+            yield Reason("its tensors have to be on one device", _CALLERS)
     if before.alias_analysis != after.alias_analysis:
         yield Reason(f"TorchScript assumes {after.alias_analysis or 'what the schema says'} of it")
     if before.batch_rule != after.batch_rule:
@@ -105,21 +110,28 @@ def library_reasons(old: OperatorLibrary, new: OperatorLibrary) -> Iterator[Reas
     if old.abi != new.abi:
         gone = "a binary serves one release of PyTorch alone" if old.is_stable else "its C++ headers are gone"
         yield Reason(f"its C++ interface is `{new.abi}` instead of `{old.abi}`: {gone}", frozenset((Audience.cpp,)))
-    gone, more = _names(old.releases, new.releases), _names(new.releases, old.releases)
-    if gone:
-        yield Reason(f"it no longer serves PyTorch {gone}", _CALLERS)
-    if more:
-        yield Reason(f"it serves PyTorch {more} too", level=Level.minor)
+    if old.library.api != new.library.api:
+        text = f"its C++ namespace is `{new.library.api}` instead of `{old.library.api}`"
+        yield Reason(text, frozenset((Audience.cpp, Audience.kernel)))
+    for what, before, after in (
+        ("PyTorch ", map(_version, old.releases), map(_version, new.releases)),
+        ("", old.frameworks, new.frameworks),
+    ):
+        served, serves = list(before), list(after)
+        gone = ", ".join([name for name in served if name not in serves])
+        more = ", ".join([name for name in serves if name not in served])
+        if gone:
+            yield Reason(f"it no longer serves {what}{gone}", _CALLERS)
+        if more:
+            yield Reason(f"it serves {what}{more} too", level=Level.minor)
     for device in sorted({*old.c_shims} - {*new.c_shims}):
         yield Reason(f"it no longer has C shims for {device}", frozenset((Audience.shim,)))
     for device in sorted({*new.c_shims} - {*old.c_shims}):
         yield Reason(f"it has C shims for {device}", level=Level.minor)
 
 
-def _names(releases: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -> str:
-    """The releases that are none of others."""
-    left = set(others)
-    return ", ".join([".".join(map(str, release)) for release in releases if release not in left])
+def _version(release: tuple[int, int]) -> str:
+    return ".".join(map(str, release))
 
 
 def formula_reasons(what: str, old: Mapping[str, str], new: Mapping[str, str], where: str = "") -> Iterator[Reason]:
