@@ -48,21 +48,27 @@ def tree(pytorch_tree: Path, tmp_path: Path) -> Path:
     return top
 
 
-#: CMake of the test's own environment, whose version PyTorch's files ask for; that of the system may be older.
-CMAKE = shutil.which("cmake", path=os.pathsep.join((sysconfig.get_path("scripts"), os.defpath)))
+#: The tools of the tests' own environment come first: PyTorch's files ask for a newer CMake than systems have.
+PATH = os.pathsep.join((sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)))
 
 
-@pytest.mark.skipif(CMAKE is None, reason="CMake is not there")
+def lacks(tool: str) -> bool:
+    """Whether there is no such program."""
+    return shutil.which(tool, path=PATH) is None
+
+
+@pytest.mark.skipif(lacks("cmake") or lacks("ninja"), reason="CMake or Ninja is not there")
 @pytest.mark.network
 def test_build_with_cmake(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the switch the tree's generator makes the files; with it the core makes the same, and edits alone."""
+    monkeypatch.setenv("PATH", PATH)
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     (tree / "CMakeLists.txt").write_text(PROJECT)
     written = []
     for switch in ("OFF", "ON"):
         build = tmp_path / switch
         settings = [f"-DPython_EXECUTABLE={sys.executable}", f"-DUSE_OPWRIGHT={switch}"]
-        run(CMAKE, "-G", "Ninja", "-S", tree, "-B", build, *settings)
+        run("cmake", "-G", "Ninja", "-S", tree, "-B", build, *settings)
         assert "Generating ATen" in run("ninja", "-C", build)
         assert "Generating ATen" not in run("ninja", "-C", build)
         aten = build / "aten/src/ATen"

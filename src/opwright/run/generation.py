@@ -280,6 +280,10 @@ class Generation:
         """Every output with its path; nothing is rendered."""
         return self._writer.plan(self._tasks())
 
+    def planned_files(self) -> Iterator[tuple[PlannedFile, EmitterFiles, FileSpec]]:
+        """Every output with the files of its emitter and its spec; nothing is rendered."""
+        return self._writer.planned_files(self._tasks())
+
     def write(self, report: Report | None = None, chosen: Iterable[AnyEmitter] | None = None) -> Summary:
         """Write the outputs that differ from what is on disk; no state is kept for later runs.
 

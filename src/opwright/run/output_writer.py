@@ -84,12 +84,21 @@ class OutputWriter:
 
     def plan(self, tasks: Iterable[Task]) -> Plan:
         """Every file with its path; nothing is rendered. Raises FaultsFound with all faults."""
-        sink = Diagnostics()
         plan = Plan(self._folders)
-        for _ in self._plan_files(tasks, plan, sink):
+        for _ in self.planned_files(tasks, plan):
             pass
-        sink.raise_if_errors()
         return plan
+
+    def planned_files(
+        self, tasks: Iterable[Task], plan: Plan | None = None
+    ) -> Iterator[tuple[PlannedFile, EmitterFiles, FileSpec]]:
+        """Each file with the files of its emitter and its spec; nothing is rendered.
+
+        Raises FaultsFound with all faults, after the last file.
+        """
+        sink = Diagnostics()
+        yield from self._plan_files(tasks, Plan(self._folders) if plan is None else plan, sink)
+        sink.raise_if_errors()
 
     def render_files(self, tasks: Iterable[Task]) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
         """Each file with its spec and the name of its template, once it is rendered; nothing is written.

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import public_api
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
-from opwright.emit.registry import emitters
-from opwright.files.plan import file_specs
-from opwright.incremental.emitter_files import named_emitters
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, held_by
 from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
@@ -33,6 +30,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
+    from opwright.incremental.emitter_files import EmitterFiles
     from opwright.incremental.previous_build import EmitterState
     from opwright.run.generation import Generation, Outcome
 
@@ -40,8 +38,6 @@ Owners: TypeAlias = tuple[object, ...]
 """The overloads, or the tag, that a line was made for; several if it was made for all of them together."""
 
 NOBODY: Final[Owners] = ()
-#: What owns the lines that two runs have in common.
-_BOTH: Final[Owners] = (None,)
 
 #: What stands before the definition that it belongs to.
 _LEAD: Final = re.compile(r"namespace\b|template\b|struct\b|class\b|#|//|/\*|\[\[|case\b")
@@ -214,13 +210,13 @@ class LineOrigin(NamedTuple):
 class FileOrigin(NamedTuple):
     """Emitter of a file, and where its lines come from.
 
-    Lines that several entries make together have an origin for each. Other lines may have none. `same` are the first
-    and the last line of each range that another run made too, where two runs are compared.
+    Lines that several entries make together have an origin for each. Other lines may have none. Where two runs are
+    compared, `text` has the lines but for those of units that both have, and their numbers are those in `text`.
     """
 
     emitter: str
     lines: tuple[LineOrigin, ...]
-    same: tuple[tuple[int, int], ...] = ()
+    text: Sequence[str] = ()
 
 
 class MadeFiles(NamedTuple):
@@ -229,6 +225,10 @@ class MadeFiles(NamedTuple):
     generation: Generation
     outcome: Outcome
     contents: Mapping[str, bytes]
+
+
+_Unit: TypeAlias = tuple[int, bool]
+"""The number of a unit, and whether another run has an equal one."""
 
 
 class _Tag(NamedTuple):
@@ -245,7 +245,7 @@ def origins(generation: Generation, outcome: Outcome) -> dict[str, FileOrigin]:
 
 
 def origins_of_differences(old: MadeFiles, new: MadeFiles) -> tuple[dict[str, FileOrigin], dict[str, FileOrigin]]:
-    """Origins of the lines of files that two runs made differently, of which those of equal units are the same."""
+    """Origins of the lines of files that two runs made differently, but for those of units that both have."""
     same: dict[str, frozenset[bytes]] = {}
     for name, state in old.outcome.emitters.items():
         other = new.outcome.emitters.get(name)
@@ -275,7 +275,6 @@ def _origins(
     `same` are the fingerprints of units that two runs have in common, by emitter.
     """
     job = generation.job
-    targets = {(planned.folder, planned.path): planned.target for planned in generation.plan().outputs}
     file = generation.request.inputs.read_text("native/tags.yaml")
     tags = {
         match.group(1): _Tag(file, file.text.count("\n", 0, match.start()) + 1, match.group(1))
@@ -283,19 +282,19 @@ def _origins(
     }
     file_slot_owners = FileSlotOwners(job, tags)
     file_origins: dict[str, FileOrigin] = {}
-    for name, emitter in named_emitters(emitters(job, generation.request.families)):
-        files = _EmitterFiles(job, emitter, outcome.emitters.get(name), same.get(name, frozenset()))
+    for emitter_files, planned_files in groupby(generation.planned_files(), key=itemgetter(1)):
+        name, emitter = emitter_files.name, emitter_files.emitter
+        files = _EmitterFiles(job, emitter_files, outcome.emitters.get(name), same.get(name, frozenset()))
         template = generation.template_text(emitter.template) if emitter.template is not None else ""
         own_lines = frozenset(line.strip() for line in template.split("\n"))
-        for spec in file_specs(emitter, files.units):
-            target = targets.get((spec.folder, spec.path))
-            if target is None or (contents is not None and target not in contents):
+        for planned, _, spec in planned_files:
+            target = planned.target
+            if contents is not None and target not in contents:
                 continue
             data = _contents_of(target) if contents is None else contents[target]
-            lines = data.decode("utf-8", "replace").split("\n")
-            owners = files.owners(spec.path, spec.units, lines)
+            lines, owners = files.lines(spec.path, spec.units, data)
             file_slot_owners.complete(owners, lines, own_lines, emitter)
-            file_origins[target] = FileOrigin(emitter.name, *_line_origins(owners))
+            file_origins[target] = FileOrigin(emitter.name, _line_origins(owners), () if contents is None else lines)
     return file_origins
 
 
@@ -307,38 +306,46 @@ def _contents_of(path: str) -> bytes:
 class _EmitterFiles:
     """Units of an emitter, and which lines of its files they made. Units with `same` fingerprints are in two runs."""
 
-    def __init__(self, job: Job, emitter: AnyEmitter, state: EmitterState | None, same: frozenset[bytes]) -> None:
-        self.units: Final[Sequence[object]] = emitter.units(job)
+    def __init__(self, job: Job, files: EmitterFiles, state: EmitterState | None, same: frozenset[bytes]) -> None:
+        self._units: Final = files.units
         self._job: Final = job
-        self._emitter: Final = emitter
+        self._emitter: Final = files.emitter
         self._state: Final = state
         self._same: Final = same
         self._functions: Final[dict[int, tuple[NativeFunction, ...]]] = {}
         self._alone: Final[dict[int, Mapping[str, Owners]]] = {}
         self._chunks: Final[dict[tuple[int, tuple[str, ...]], Sequence[Owners]]] = {}
 
-    def owners(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> list[Owners]:
-        """Owners of each line of a file, as far as its units tell."""
+    def lines(self, path: str, numbers: Sequence[int], data: bytes) -> tuple[Sequence[str], list[Owners]]:
+        """Lines of a file without those of equal units, and the owners of each, as far as its units tell."""
+        data, ranges = self._unit_lines(path, numbers, data)
+        lines = data.decode("utf-8", "replace").split("\n")
         owners: list[Owners] = [NOBODY] * len(lines)
-        equal = self._equal_units(path, numbers)
-        for number, first, last in self._line_ranges(path, numbers, lines):
-            if number in equal:
-                owners[first:last] = [_BOTH] * (last - first)
-                continue
+        if isinstance(self._emitter.layout, FilePerUnit):
+            ranges = [(numbers[0], 0, len(lines))]
+        for number, first, last in ranges:
             functions = self._functions_of(number)
             if len(functions) == 1:
                 owners[first:last] = [functions] * (last - first)
             elif functions:
                 owners[first:last] = self._owners_within(number, functions, tuple(lines[first:last]))
-        return owners
+        return lines, owners
 
-    def _equal_units(self, path: str, numbers: Sequence[int]) -> frozenset[int]:
-        """Numbers of units in a file that two runs have; lines of a file per unit are those of its template too."""
+    def _unit_lines(
+        self, path: str, numbers: Sequence[int], data: bytes
+    ) -> tuple[bytes, Sequence[tuple[int, int, int]]]:
+        """A file without the chunks of equal units; the number of each other unit in each slot, and its lines."""
         spans = None if self._state is None else self._state.files.get(path)
-        if not self._same or spans is None or isinstance(self._emitter.layout, FilePerUnit):
-            return frozenset()
-        pairs = zip(numbers, _parts(spans.fingerprints), strict=True)
-        return frozenset(number for number, part in pairs if part in self._same)
+        if spans is None or spans.slots is None:
+            return data, ()
+        units = [(number, part in self._same) for number, part in zip(numbers, _parts(spans.fingerprints), strict=True)]
+        gap = 0 if self._emitter.template is None else 1
+        cut = _Cut(data)
+        for slot in spans.slots:
+            for (number, is_equal), start, end in _chunks(slot, units, gap):
+                if not is_equal or not cut.leave_out(start, end):
+                    cut.keep(number, start, end)
+        return cut.text(), cut.ranges
 
     def _owners_within(
         self, number: int, functions: tuple[NativeFunction, ...], lines: tuple[str, ...]
@@ -349,28 +356,17 @@ class _EmitterFiles:
             owners = self._chunks[number, lines] = unit_owners(lines, functions, self._alone_of(number))
         return owners
 
-    def _line_ranges(self, path: str, numbers: Sequence[int], lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-        """Number of each unit in each slot, the first of its lines, and the line after the last."""
-        if isinstance(self._emitter.layout, FilePerUnit):
-            yield numbers[0], 0, len(lines)
-            return
-        spans = None if self._state is None else self._state.files.get(path)
-        ends = list(accumulate(len(line) + 1 for line in lines))
-        gap = 0 if self._emitter.template is None else 1
-        for slot in (spans.slots or ()) if spans is not None else ():
-            yield from _slot_line_ranges(slot, numbers, ends, gap)
-
     def _functions_of(self, number: int) -> tuple[NativeFunction, ...]:
         functions = self._functions.get(number)
         if functions is None:
-            functions = self._functions[number] = functions_of_unit(self.units[number])
+            functions = self._functions[number] = functions_of_unit(self._units[number])
         return functions
 
     def _alone_of(self, number: int) -> Mapping[str, Owners]:
         """Lines of the unit's fragment with each of its functions alone, and their owners."""
         alone = self._alone.get(number)
         if alone is None:
-            alone = lines_alone(self.units[number], self._functions_of(number), self._emitter, self._job)
+            alone = lines_alone(self._units[number], self._functions_of(number), self._emitter, self._job)
             self._alone[number] = alone
         return alone
 
@@ -409,31 +405,68 @@ def _narrow(unit: object, function: NativeFunction) -> object | None:
     return (*unit[:number], item, *unit[number + 1 :])
 
 
-def _slot_line_ranges(
-    slot: SlotSpans, numbers: Sequence[int], ends: Sequence[int], gap: int
-) -> Iterator[tuple[int, int, int]]:
-    """Lines of each unit's chunk in a slot; chunks are `gap` line breaks apart. `ends` are where lines end."""
-    at = slot.start
-    for number, length in zip(numbers, slot.unit_lengths(), strict=True):
-        if length < 0:
-            continue
-        if length:
-            yield number, bisect_right(ends, at), min(bisect_left(ends, at + length) + 1, len(ends))
-        at += length + gap
+def _chunks(slot: SlotSpans, units: Sequence[_Unit], gap: int) -> Iterator[tuple[_Unit, int, int]]:
+    """Units with a chunk in a slot, and where each begins and ends; chunks are `gap` line breaks apart."""
+    lengths = slot.unit_lengths()
+    ends = list(accumulate(length + gap if length >= 0 else 0 for length in lengths))
+    stop = slot.start + ends[-1] - gap - slot.trimmed if ends else 0
+    for unit, length, end in zip(units, lengths, ends, strict=True):
+        start = slot.start + end - gap - length
+        if length > 0 and start < stop:
+            yield unit, start, min(start + length, stop)
 
 
-def _line_origins(owners: Sequence[Owners]) -> tuple[tuple[LineOrigin, ...], tuple[tuple[int, int], ...]]:
-    """Origins of ranges of lines, and the ranges that two runs have in common."""
+class _Cut:
+    """A file from which chunks are left out, one after the other, and the lines that are left of the others."""
+
+    __slots__ = ("_counted", "_data", "_kept", "_line", "_position", "ranges")
+
+    def __init__(self, data: bytes) -> None:
+        self._data: Final = data
+        self._kept: Final[list[bytes]] = []
+        self._position = self._counted = self._line = 0
+        self.ranges: Final[list[tuple[int, int, int]]] = []
+
+    def leave_out(self, start: int, end: int) -> bool:
+        """Leave out the lines of a chunk, if it begins one, and tell whether it does.
+
+        What its last line has besides goes too. Blank lines at its end stay, as those of the last chunk are cut off.
+        """
+        end = self._data.find(b"\n", self._end_of_text(start, end)) + 1
+        if not end or (start and self._data[start - 1 : start] != b"\n"):
+            return False
+        self._kept.append(self._data[self._position : start])
+        self._count(start)
+        self._position = self._counted = end
+        return True
+
+    def keep(self, number: int, start: int, end: int) -> None:
+        """Keep the chunk of a unit, and note its lines."""
+        self._count(start)
+        lines = self._data.count(b"\n", start, self._end_of_text(start, end)) + 1
+        self.ranges.append((number, self._line, self._line + lines))
+
+    def _end_of_text(self, start: int, end: int) -> int:
+        return start + len(self._data[start:end].rstrip(b"\n"))
+
+    def text(self) -> bytes:
+        """What is left of the file."""
+        return b"".join([*self._kept, self._data[self._position :]])
+
+    def _count(self, start: int) -> None:
+        self._line += self._data.count(b"\n", self._counted, start)
+        self._counted = start
+
+
+def _line_origins(owners: Sequence[Owners]) -> tuple[LineOrigin, ...]:
+    """Origins of ranges of lines."""
     origins: list[LineOrigin] = []
-    same: list[tuple[int, int]] = []
     first = 1
     for group, lines in groupby(owners):
         last = first + sum(1 for _ in lines) - 1
-        if group is _BOTH:
-            same.append((first, last))
         origins += [LineOrigin(first, last, *origin) for origin in _entries(group)]
         first = last + 1
-    return tuple(origins), tuple(same)
+    return tuple(origins)
 
 
 @cache

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from opwright.cli.main import main
+from opwright.tools.diff.generated import generated_sides
 from opwright.tools.diff.outputs import FileLines, OutputSide, compare_outputs, render_json, render_text
 from opwright.tools.diff.outputs import render_markdown as render
 
@@ -288,6 +290,34 @@ def test_both_sides_are_generated_at_once(
             assert expected <= owners
             assert bool(owners) == bool(expected)
         assert reports[0] == reports[1]
+
+
+def test_lines_of_equal_units_are_left_out(tmp_path: Path, reference_inputs: Path) -> None:
+    """What is compared of a file differs by the same lines as the file, but has no lines of the same operators."""
+    for name, argument in (("old", ""), ("new", ", int n=1")):
+        aten = tmp_path / name / "ATen"
+        shutil.copytree(reference_inputs / "templates", aten / "templates")
+        (aten / "native").mkdir()
+        at_end = "- func: zzz_kept(Tensor self) -> Tensor\n  dispatch:\n    CPU: zzz_kept\n"
+        (aten / "native" / "native_functions.yaml").write_text(NATIVE.format(argument=argument) + at_end)
+        (aten / "native" / "tags.yaml").write_text(TAGS)
+    sides = generated_sides(str(tmp_path / "old/ATen"), str(tmp_path / "new/ATen"), ["sources", "headers"], "2.13.0")
+    assert sides is not None
+    assert len(sides[0].contents) > 10
+    left_out: set[str] = set()
+    for path in sides[0].contents:
+        whole = [Counter(side.contents[path].decode().split("\n")) for side in sides]
+        compared = [Counter(side.origins[path].text) for side in sides]
+        for first, second in ((0, 1), (1, 0)):
+            differing = (whole[first] - whole[second]) - (compared[first] - compared[second])
+            # Registrations end in a second semicolon, which belongs to the template, and goes with the last line.
+            assert [line for line in differing if not line.endswith(";;")] == []
+            assert compared[first] <= whole[first]
+        left_out.update(whole[1] - compared[1])
+    texts = ("".join([line for line in left_out if name in line]) for name in ("zzz_kept", " kept", "other"))
+    assert [bool(text) for text in texts] == [True, True, False]
+    (registrations,) = [origin.text for path, origin in sides[1].origins.items() if path.endswith("RegisterSchema.cpp")]
+    assert [line for line in registrations or () if "m.def" in line and "kept" in line] == []
 
 
 def test_failing_runs_are_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from itertools import chain
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
+from opwright.files.memory import memory_folder
 from opwright.libraries.judge import worker
 from opwright.libraries.judge.worker import receive, send
 from opwright.source.records import NamedTuple
@@ -106,21 +107,11 @@ def worker_environment(folder: str) -> dict[str, str]:
     return {"TORCHINDUCTOR_COMPILE_THREADS": "1", **own, "TMPDIR": folder, "HOME": own.get("HOME", folder)}
 
 
-def _memory_folder() -> str | None:
-    """A folder in memory with enough space; None if there is none."""
-    folder = "/dev/shm"
-    with contextlib.suppress(OSError):
-        space = os.statvfs(folder)
-        if os.access(folder, os.W_OK) and space.f_bavail * space.f_frsize > 1 << 30:
-            return folder
-    return None
-
-
 class Desk:
     """A folder for files of calls, the oracle, and the server of workers. Both start when they are first asked."""
 
     def __init__(self) -> None:
-        self._folder: Final = tempfile.TemporaryDirectory(prefix="opwright-judge-", dir=_memory_folder())
+        self._folder: Final = tempfile.TemporaryDirectory(prefix="opwright-judge-", dir=memory_folder(1 << 30))
         self.folder: Final = self._folder.name
         self._oracle: Process | None = None
         self._servers: Final[dict[tuple[tuple[str, str], ...], Process]] = {}

@@ -12,6 +12,7 @@ from typing import Final
 
 from opwright.dialects.table import member_names
 from opwright.emit.registry import build_folders, chosen_families, dialects_of
+from opwright.files.memory import memory_folder
 from opwright.files.plain_files import read_plain_file, real_path
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.release.inputs import from_source_path
@@ -28,6 +29,8 @@ from opwright.tools.diff.outputs import FileLines, OutputSide
 
 #: Members of a PyTorch that decide what is read of its inputs, besides those of dialects.
 _MORE: Final = ("version.txt", "torch/version.py")
+#: Several times what the files of one side take.
+_SPACE: Final = 1 << 29
 
 
 def generated_sides(
@@ -46,7 +49,8 @@ def generated_sides(
     ]
     if any(_text(sides[0], name) != _text(sides[1], name) for name in GENERATOR):
         return None
-    with tempfile.TemporaryDirectory(prefix="opwright-diff-") as out, slow(f"opwright: generating {old} and {new}"):
+    folder = tempfile.TemporaryDirectory(prefix="opwright-diff-", dir=memory_folder(_SPACE))
+    with folder as out, slow(f"opwright: generating {old} and {new}"):
         root = real_path(out)
         requests = [
             Request(inputs, build_folders(root, families), families, release=release, refuses_edits=True)
@@ -101,7 +105,7 @@ def _side(label: str, files: MadeFiles, origins: Mapping[str, FileOrigin], root:
     """A side with paths below the folder of both runs."""
     lines = {
         _below(root, path): FileLines(
-            origin.emitter, [(line.first, line.last, line.operator) for line in origin.lines], origin.same
+            origin.emitter, [(line.first, line.last, line.operator) for line in origin.lines], origin.text
         )
         for path, origin in origins.items()
     }

@@ -27,12 +27,12 @@ EVERYBODY: Final = ""
 class FileLines(NamedTuple):
     """Emitter of a file, and its ranges of lines: the first line, the last one, and the operator.
 
-    `same` are ranges that the other side has too, which are not compared.
+    `text` has the lines that are compared, if these are not all of the file; the ranges are then those in it.
     """
 
     emitter: str
     ranges: Sequence[tuple[int, int, str]]
-    same: Sequence[tuple[int, int]] = ()
+    text: Sequence[str] | None = None
 
 
 class OutputSide(NamedTuple):
@@ -129,22 +129,11 @@ def _lines_by_owner(side: OutputSide, paths: Iterable[str]) -> dict[tuple[str, s
         if data is None:
             continue
         origin = side.origins.get(path, FileLines(_class_of(path), ()))
-        lines = data.decode("utf-8", "replace").split("\n")
-        owners = _owners(len(lines), origin.ranges)
-        for number in _numbers_without(len(lines), origin.same):
-            line = lines[number]
-            for operator in () if DIGEST.search(line) else owners[number] or (EVERYBODY,):
+        lines = data.decode("utf-8", "replace").split("\n") if origin.text is None else origin.text
+        for line, owners in zip(lines, _owners(len(lines), origin.ranges), strict=True):
+            for operator in () if DIGEST.search(line) else owners or (EVERYBODY,):
                 lines_by_owner.setdefault((origin.emitter, operator), []).append(line)
     return lines_by_owner
-
-
-def _numbers_without(count: int, ranges: Sequence[tuple[int, int]]) -> Iterator[int]:
-    """Numbers of lines from 0 on, without those in ranges that begin with 1, which are in order."""
-    start = 0
-    for first, last in ranges:
-        yield from range(start, first - 1)
-        start = last
-    yield from range(start, count)
 
 
 def _owners(count: int, ranges: Sequence[tuple[int, int, str]]) -> list[Sequence[str]]:
