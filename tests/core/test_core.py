@@ -72,6 +72,7 @@ SHARED = frozenset(
         *("dialects.extra_key_reader", "dialects.extra_key_schemas", "dialects.extra_keys", "dialects.named_files"),
         *("dialects.listed_operators", "emit.file_family", "source.built_nodes", "source.code_pages", "source.edits"),
         *("model.declared_outputs", "model.operator_records", "model.requirements", "run.provenance", "source.budget"),
+        "files.memory",
         *("syntax.cpp_functions", "syntax.cpp_source", "syntax.cpp_tokens", "syntax.cpp_types", "syntax.python"),
         # It is started as a program.
         "source.child_program.__main__",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -10,13 +11,20 @@ from opwright.convention import public_api
 from opwright.convention.shared_types import NoCppType, returns_type
 from opwright.cpp.translation import Untranslatable, translate
 from opwright.dialects.native_functions import rules
+from opwright.dialects.native_functions.loader import load_catalog
 from opwright.dialects.native_functions.rules import is_argument_type, is_return_type
 from opwright.emit.registry import emitters
 from opwright.files.plan import file_specs
+from opwright.release.local import from_installed
+from opwright.release.rules import Rules
+from opwright.release.version import version_of
 from opwright.schema import parse_type, types
 from opwright.schema.types import BASE_TYPES, BaseType
 from opwright.source import codes
-from tests.dialects.loading import load_text
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.text import SourceFile
+from tests.conformance.inputs import reference_package
+from tests.dialects.loading import TAGS, load_text
 from tests.emit.emitting import file_slots_of, job_of
 
 CLASS = "__torch__.torch.classes.rnn.Cell"
@@ -53,6 +61,27 @@ def test_a_type_without_a_cpp_form_is_a_diagnostic(schema: str, monkeypatch: pyt
     _, sink = load_text(f"- func: {schema}\n")
     assert {diagnostic.code for diagnostic in sink} <= {codes.NATIVE_ARGUMENT_TYPE, codes.RETURN_TYPE}
     assert [diagnostic.message for diagnostic in sink if "Pulse" in diagnostic.message]
+
+
+def test_base_types_are_those_of_the_release() -> None:
+    """A base type that the generator of the release does not have is reported, wherever an entry names it."""
+    text = (reference_package() / "model.py").read_text("utf-8")
+    theirs = re.findall(r"(\w+) = auto\(\)", text.partition("class BaseTy(Enum):")[2].partition("\n\n")[0])
+    assert len(theirs) > 15
+    rules = Rules(version_of(from_installed()))
+    for name in BASE_TYPES:
+        schemas = [
+            f"take({name} x) -> ()",
+            f"take_some(Tensor self, *, {name}[]? x=None) -> ()",
+            f"give(int x) -> {name}",
+        ]
+        sink, text = Diagnostics(), "".join([f"- func: {schema}\n  variants: function\n" for schema in schemas])
+        load_catalog(SourceFile("native.yaml", text), SourceFile("tags.yaml", TAGS), sink, rules)
+        unknown = [
+            diagnostic.span.line for diagnostic in sink if diagnostic.code == codes.UNKNOWN_TYPE and diagnostic.span
+        ]
+        assert unknown == ([] if name in theirs else [1, 3, 5])
+    assert set(theirs) < set(BASE_TYPES)
 
 
 def test_what_is_refused_has_no_code() -> None:

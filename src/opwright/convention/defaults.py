@@ -63,6 +63,18 @@ def has_cpp_form(type: Type, default: str) -> bool:
     return not is_word or default in _WORDS.get(type.text, ()) or "::" in default
 
 
+def is_made_symbolic(type: Type, default: str) -> bool:
+    """Whether PyTorch's headers make a default symbolic that C++ does not convert: one number for a list of `SymInt`.
+
+    >>> from opwright.schema import parse_type
+    >>> [is_made_symbolic(parse_type("SymInt[2]"), default) for default in ("1", "-1", "[-1,0]")]
+    [True, False, True]
+    """
+    required = type.elem if isinstance(type, OptionalType) else type
+    is_one = isinstance(required, ListType) and required.elem.text == "SymInt" and default[:1] not in ("[", "{")
+    return not is_one or default == "None" or default.isdigit()
+
+
 @cache
 def cpp_default(argument: Argument, *, symint: bool) -> str | None:
     """The C++ expression of an argument's default; None without a default, and for one that C++ has no expression of.
@@ -123,7 +135,7 @@ def _expression(text: str, type: Type, symint: bool) -> str:
         return "{}"
     if type.text == "Layout" and text == "strided":
         return "at::kStrided"
-    if type.text == "ScalarType" and text != "long":
+    if type.text == "ScalarType" and text != "long" and "::" not in text:
         return f"at::ScalarType::{DTYPES[text]}" if text in DTYPES else f"static_cast<at::ScalarType>({text})"
     if type.text == "complex" and text.endswith("j"):
         return f"{held_type(type).text}(0, {text[:-1]})"

@@ -90,9 +90,9 @@ class Rules(BehaviourTable):
         "Named tensors were removed in 2.13.",
         Mark("torchgen/dest/register_dispatch_key.py", "DimnameList", gone=True),
     )
-    dispatcher_takes_dimnames = until_release(
+    schemas_have_dimnames = until_release(
         "2.13",
-        "Schemas of operators outside PyTorch may have the type `Dimname`.",
+        "Schemas may have the type `Dimname`.",
         "Named tensors were removed in 2.13.",
         Mark("torchgen/model.py", "Dimname", gone=True),
     )

@@ -142,7 +142,7 @@ def _default_help(type: Type, text: str) -> str:
     if meant == "None" and not isinstance(type, OptionalType):
         return f"`None` is a default of `{type.text}?`"
     if text.startswith("{") and isinstance(type.elem if isinstance(type, OptionalType) else type, ListType):
-        return "the default of a list is written in brackets, such as `[0, 1]`"
+        return "the default of a list is written in brackets, such as `[0,1]`"
     return f"write `{meant}`" if meant and is_default(type, meant) else ""
 
 
@@ -329,7 +329,8 @@ def _respelt(type: Type, text: str) -> str:
         return text.partition(".")[0]
     if type.innermost.text == "str" and text.isidentifier():
         return f'"{text}"'
-    return f"[{text[1:-1]}]" if text[:1] == "(" and text[-1:] == ")" else ""
+    # PyTorch's generator splits a schema at each comma with a blank.
+    return f"[{text[1:-1].replace(', ', ',')}]" if text[:1] == "(" and text[-1:] == ")" else ""
 
 
 def _check_misread(type: Type, text: str, start: int) -> None:

@@ -442,8 +442,6 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
 
 def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
     """Argument `text[start:end]`."""
-    if grammar.is_lenient:
-        _check_separators(text, start, end)
     type, alias, position = _read_argument_type(text, start, grammar)
     named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
@@ -465,24 +463,24 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
         default = text[position + 1 : end]
         if not default and text[end : end + 1] in ("'", '"'):
             raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
-        if grammar.is_lenient:
-            if not default:
+        if grammar.is_strict:
+            if grammar.is_lenient and not default:
                 raise unexpected_fault(text, end, "a default after `=`")
-        elif grammar.is_strict:
-            check_default(type, default, position + 1)
+            if not grammar.is_lenient:
+                check_default(type, default, position + 1)
+            _check_separators(default, position + 1)
         else:
             default = dispatcher_default(type, default, position + 1)
     return make_argument(name, type, default, alias)
 
 
-def _check_separators(text: str, start: int, end: int) -> None:
-    """Raises SchemaFault if argument `text[start:end]` has separators in its default, such as `[1, 1]`."""
-    for separator, count in ((", ", 1), ("=", 2)):
-        pieces = text[start:end].split(separator, count)
-        if len(pieces) > count:
-            place = end - len(pieces[-1]) - len(separator)
-            message = f"a second `{separator}` in one argument" if count > 1 else f"`{separator}` in one argument"
-            raise SchemaFault(codes.SCHEMA_SYNTAX, message, place, place + len(separator))
+def _check_separators(default: str, start: int) -> None:
+    """Raises SchemaFault if PyTorch's generator splits the default that begins at `start`, such as `[1, 1]`."""
+    for separator in (", ", "="):
+        if separator in default:
+            help = f"write `{default.replace(separator, ',')}`" if separator == ", " else ""
+            message = f"`{separator}` in a default, at which PyTorch's generator splits a schema"
+            raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(default), help=help)
 
 
 def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, Annotation | None, int]:

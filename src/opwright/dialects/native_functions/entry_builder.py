@@ -37,12 +37,14 @@ class EntryContext:
     `extra_keys` are those that plug-ins declare, with the values that they have in the release of `releases`. `grammar`
     is the spelling of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none. `tree` is
     what a tree between releases shows: fields that only its generator reads are ignored with a note.
-    `read_implementations` reads a list of kernels for one key. With `const_ref_excludes_out`, functions with out
+    `absent_types` are base types that the release does not have, with the reason. `read_implementations` reads a list
+    of kernels for one key. With `const_ref_excludes_out`, functions with out
     arguments cannot have `use_const_ref_for_mutable_tensors`.
     """
 
     __slots__ = (
         "_noted",
+        "absent_types",
         "all_tags",
         "const_ref_excludes_out",
         "extra_keys",
@@ -83,6 +85,7 @@ class EntryContext:
         tree: TreeFacts | None = None,
         read_implementations: ImplementationsReader | None = None,
         const_ref_excludes_out: bool = True,
+        absent_types: Mapping[str, str] | None = None,
     ) -> None:
         self.tags: Final = tags
         self.all_tags: Final = all_tags
@@ -101,6 +104,7 @@ class EntryContext:
         self.structured_in_tree: Final[frozenset[str]] = frozenset() if tree is None else tree.structured_keys
         self.read_implementations: Final = read_implementations
         self.const_ref_excludes_out: Final = const_ref_excludes_out
+        self.absent_types: Final = absent_types or {}
         self._noted: Final[set[str]] = set()
         # Caches by the text in the file: few different texts occur, each many times.
         self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}

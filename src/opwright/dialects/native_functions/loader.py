@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from opwright.dialects.dialect import LoadContext
@@ -87,7 +87,8 @@ def _load_operators(native: SourceFile | ChosenItems, tags: SourceFile, shared: 
     known_tags = load_tags(tags, own, of_tree=rules is not None and rules.tree is not None)
     is_partial = isinstance(native, ChosenItems)
     report = CrossReport(own, rules=rules)
-    context = _entry_context(frozenset(known_tags), shared, all_tags=not own.has_errors)
+    absent = _absent_types(rules, native.file.text if isinstance(native, ChosenItems) else native.text)
+    context = _entry_context(frozenset(known_tags), shared, absent, all_tags=not own.has_errors)
     loaded = _load_file(native, context, report, own)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
     of_core = rules is None or rules.core_composites_have_out_forms
@@ -103,7 +104,9 @@ def _load_operators(native: SourceFile | ChosenItems, tags: SourceFile, shared: 
     )
 
 
-def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> EntryContext:
+def _entry_context(
+    tags: frozenset[str], shared: _Shared, absent_types: Mapping[str, str], *, all_tags: bool
+) -> EntryContext:
     """What the entries of the file share."""
     sink, keys, releases = Diagnostics(), shared.extra_keys, None
     if keys is not None:
@@ -120,7 +123,15 @@ def _entry_context(tags: frozenset[str], shared: _Shared, *, all_tags: bool) -> 
         releases=releases,
         tree=None if shared.rules is None else shared.rules.tree,
         const_ref_excludes_out=shared.rules is None or shared.rules.const_ref_excludes_out,
+        absent_types=absent_types,
     )
+
+
+def _absent_types(rules: Rules | None, text: str) -> dict[str, str]:
+    """Base types that a release does not have and a text names, with the reason; to look at all types takes longer."""
+    if rules is None or rules.schemas_have_dimnames or "Dimname" not in text:
+        return {}
+    return {"Dimname": Rules.schemas_have_dimnames.changes[-1].why}
 
 
 def link_entries(

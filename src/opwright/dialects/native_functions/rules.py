@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cache
 from typing import Final
 
-from opwright.convention.defaults import has_cpp_form
+from opwright.convention.defaults import has_cpp_form, is_made_symbolic
 from opwright.convention.shared_types import has_cpp_type
 from opwright.dialects.native_functions.entry_builder import (
     EntryBuilder,
@@ -58,7 +58,7 @@ def is_return_type(type: Type, *, is_strict: bool = True) -> bool:
 def check_types(builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Reports arguments and returns without a C++ type, and methods that cannot be called on a tensor."""
     is_strict = builder.context.grammar.is_strict
-    if LEARNED_TYPES and _has_foreign_type(builder, schema):
+    if (LEARNED_TYPES or builder.context.absent_types) and _has_absent_type(builder, schema):
         return
     arguments, defaults = _arguments_without_form(schema.arguments, is_strict)
     for argument in arguments:
@@ -96,16 +96,22 @@ def _report_method(builder: EntryBuilder, schema: FunctionSchema) -> None:
     builder.fault(codes.METHOD_SELF, f"`{schema.name}` cannot be a method: {reason}", at, help=help)
 
 
-def _has_foreign_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
-    """Whether a schema has types that only other trees than the entry's have; each is reported."""
-    tree = builder.context.tree
-    tree_types = frozenset() if tree is None else frozenset([type.name for type in tree.types])
+def _has_absent_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
+    """Whether a schema has types that only other releases, or trees, have; each is reported."""
+    context = builder.context
+    tree_types = frozenset() if context.tree is None else frozenset([type.name for type in context.tree.types])
+    absent = context.absent_types.keys() | (LEARNED_TYPES.keys() - tree_types)
+    if absent.isdisjoint(_base_types(schema.arguments, schema.returns)):
+        return False
     items: list[Argument | Return] = [*schema.arguments.all, *schema.returns]
-    foreign = [item for item in items if item.type.innermost.text in LEARNED_TYPES.keys() - tree_types]
-    for item in foreign:
-        at = argument_span(builder.node, item.text)
-        builder.fault(codes.UNKNOWN_TYPE, f"unknown type `{item.type.innermost}`", at)
-    return bool(foreign)
+    for item in items:
+        name = item.type.innermost.text
+        if name in absent:
+            help = context.absent_types.get(name, "")
+            builder.fault(
+                codes.UNKNOWN_TYPE, f"unknown type `{name}`", argument_span(builder.node, item.text), help=help
+            )
+    return True
 
 
 def missing_form(schema: FunctionSchema) -> str:
@@ -141,17 +147,25 @@ def _type_help(type: Type) -> str:
 def _arguments_without_form(arguments: Arguments, is_strict: bool) -> tuple[list[Argument], list[Argument]]:
     """Arguments whose type has no form in C++, and those whose default needs one and has none."""
     without_form = [argument for argument in arguments.all if not is_argument_type(argument.type, is_strict=is_strict)]
-    return (
-        without_form,
-        [
-            argument
-            for argument in arguments.all
-            if is_strict
-            and argument.default is not None
-            and argument not in without_form
-            and not has_cpp_form(argument.type, argument.default)
-        ],
-    )
+    defaults = [
+        argument
+        for argument in arguments.all
+        if is_strict and argument not in without_form and not _has_written_default(argument)
+    ]
+    return without_form, defaults
+
+
+def _has_written_default(argument: Argument) -> bool:
+    """Whether PyTorch's headers have a default as it is written."""
+    type, default = argument.type, argument.default
+    return default is None or (has_cpp_form(type, default) and is_made_symbolic(type, default))
+
+
+@cache
+def _base_types(arguments: Arguments, returns: tuple[Return, ...]) -> frozenset[str]:
+    """Names of the base types of a schema."""
+    types = [argument.type for argument in arguments.all] + [result.type for result in returns]
+    return frozenset([type.innermost.text for type in types])
 
 
 @cache
