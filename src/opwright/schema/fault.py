@@ -55,6 +55,12 @@ IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
     """Fault of a text that has something else than what is wanted at a position."""
+    for after, pattern, new in _MEANT:
+        meant = pattern.match(text, position) if after in wanted else None
+        if meant is not None:
+            message = f"expected {wanted}, found `{meant.group()}`"
+            help = f"write `{meant.expand(new)}`"
+            return SchemaFault(codes.SCHEMA_SYNTAX, message, position, meant.end(), help=help)
     match = IDENTIFIER.match(text, position)
     end = match.end() if match else min(position + 1, len(text))
     shown = f"`{text[position:end]}`" if position < len(text) else "the end of the text"
@@ -66,6 +72,17 @@ def unexpected_fault(text: str, position: int, wanted: str) -> SchemaFault:
     message = f"expected {wanted}, found {shown}"
     return SchemaFault(codes.SCHEMA_SYNTAX, message, position, max(end, position), help=help)
 
+
+#: What other languages have in the place of what is wanted, as its description says: a pattern, and what a schema has.
+_MEANT: Final = (
+    ("` -> `", re.compile(r" *(?:=>|:) *"), " -> "),
+    ("`=`", re.compile(r" += *| *= +"), "="),
+    ("name", re.compile(r" +(\([^()]*\))"), r"\1"),
+    ("name", re.compile(r" \| None\b"), "?"),
+    ("name", re.compile(r"!"), "(a!)"),
+    ("a type", re.compile(r"\* +"), "*, "),
+    ("a type", re.compile(r"\[([^\[\]]*)\]$"), r"(\1)"),
+)
 
 #: What to write instead of characters that schemas do not have there.
 _UNEXPECTED: Final = {"-": "names have `_` instead of `-`", ";": "delete the `;`"}

@@ -342,6 +342,8 @@ def _dispatcher_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
 def _unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> SchemaFault:
 
     name, help = unknown_type(text, start, end, types)
+    if not help and name.islower() and text[end : end + 1] in (",", ")"):
+        help = f"write `Tensor {name}`"
     return SchemaFault(codes.UNKNOWN_TYPE, f"unknown type `{name}`", start, start + len(name), help=help)
 
 

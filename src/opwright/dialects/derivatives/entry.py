@@ -49,7 +49,8 @@ def read_differentiability(
         return NOTHING_SAID
     if not isinstance(node, SequenceNode):
         message = f"`output_differentiability` is {node.description}, not a list"
-        report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span)
+        help = f"write a list: `[{node.value}]`" if isinstance(node, Scalar) else ""
+        report.error(codes.DIFFERENTIABILITY_SHAPE, message, node.span, help=help)
         return NOTHING_SAID
     flags: list[bool] = []
     condition: str | None = None

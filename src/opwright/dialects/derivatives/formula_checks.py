@@ -90,6 +90,8 @@ _SYMBOLIC_CALL: Final = lazy_pattern(
     r"(?!(?:[^()]|\([^()]*\))*\)(?:\s*\[[^\]]*\])?"
     r"\s*(?:\.\s*(?:guard_int|expect_int|maybe_as_int|size|empty|equals)\s*\(|[=!<>]=|[<>]))"
 )
+#: What stands before `::`.
+_SCOPES: Final = lazy_pattern(r"\b(\w+)::")
 _CONDITIONAL: Final = lazy_pattern(r"(.+?) if (.+) else (.+)")
 
 
@@ -161,6 +163,10 @@ class FormulaChecker:
             at, help = scalar.span_of(power, power + 2), "write `x.pow(2)`"
             self._sink.error(codes.BAD_EXPRESSION, "C++ has no operator `**`", at, help=help)
             return
+        if "//" in text and (start := _last_comment(text)) is not None:
+            at, help = scalar.span_of(start, len(text)), "comments of YAML begin with `#`"
+            self._sink.error(codes.BAD_EXPRESSION, "this comment hides the C++ that follows a formula", at, help=help)
+            return
         if self.trusts:
             return
         if "sym_s" in text or "sym_n" in text:
@@ -195,7 +201,7 @@ class FormulaChecker:
             words = words_of(LAMBDA.sub(r"(\1)", QUOTED.sub(" ", text)))
             if any(map(self._is_unknown, words - self._known - scope.names)):
                 return False
-        if not is_plain_expression(text):
+        if not is_plain_expression(text) or ("::" in text and not scope.names.isdisjoint(_SCOPES.findall(text))):
             return False
         if self._declared.isdisjoint(words):
             return True
@@ -236,6 +242,8 @@ class FormulaChecker:
             instead = "{1} ? {0} : {2}".format(*conditional.groups())
             # YAML reads `: ` in a text without quotes as a key.
             help = f"write `{instead if scalar.style else quoted_scalar(instead)}`"
+        if scalar.value.startswith("return "):
+            at, help = scalar.span_of(0, len("return")), "delete the word `return`: a formula is an expression"
         if "@" in scalar.value:
             help = "write `at::matmul(a, b)`: C++ has no operator `@`"
         self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at, help=help)
@@ -312,6 +320,10 @@ class FormulaChecker:
         if parent.type == "qualified_identifier":
             whole = _whole_name(parent)
             text = text_of(whole)
+            variable = text.partition("::")[0]
+            if variable in scope.names:
+                message = f"`{variable}` is a value, and no namespace"
+                return codes.UNKNOWN_FUNCTION, message, "write `.` in place of `::`"
             if text.removesuffix(f"::{name}") not in self._apis or not _is_called(whole) or self._is_function(name):
                 return None
             return codes.UNKNOWN_FUNCTION, f"there is no function `{text}`", did_you_mean(name, self._functions)
@@ -357,10 +369,20 @@ _LEAST_PREFIX: Final = 3
 _TAUGHT_RESULTS: Final = ("output", "out", "outputs", "y")
 
 
+def _last_comment(text: str) -> int | None:
+    """Where the comment begins that a formula ends with; None if it ends with none."""
+    quoted = QUOTED.finditer(text)
+    return next((match.start() for match in quoted if match[0].startswith("//") and match.end() == len(text)), None)
+
+
 def _instead(name: str, scope: FormulaScope) -> str:
     """What to write instead of a name that other interfaces of PyTorch have; empty for other names."""
     if name in _TAUGHT_RESULTS and "result" in scope.names:
         return "the result is `result`"
+    if name == "grad":
+        own = [other for other in scope.names if other.endswith("_t") and not other.startswith("original_")]
+        tangents = [f"`{other}`" for other in sorted(own)]
+        return f"tangents are {', '.join(tangents)}" if tangents else ""
     return _TAUGHT.get(name, "")
 
 

@@ -49,6 +49,8 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     if not isinstance(node, MappingNode):
         before, _, after = node.value.partition(":") if isinstance(node, Scalar) else ("", "", "")
         help = f"write `{{{before}: {after}}}`, with a blank" if after.isidentifier() else ""
+        if before.isidentifier() and not after:
+            help = f"write for instance `{{CPU: {before}}}`"
         builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels", help)
         return
     ignored = builder.context.ignored_keys

@@ -79,7 +79,7 @@ def _read_device_check(node: Node, builder: EntryBuilder) -> DeviceCheck | None:
     text = _read_text(node, builder, "device_check")
     if text is None or text in DeviceCheck.__members__:
         return None if text is None else DeviceCheck[text]
-    help = did_you_mean(text, DeviceCheck.__members__)
+    help = did_you_mean(text.replace("_", ""), DeviceCheck.__members__)
     builder.fault(codes.DEVICE_CHECK, f"unknown device check `{text}`", node.span, help=help)
     return None
 
@@ -116,7 +116,8 @@ def _read_inherits(node: Node, builder: EntryBuilder) -> str | None:
 
 def _read_no_defaults(node: Node, builder: EntryBuilder) -> frozenset[str] | None:
     if not isinstance(node, SequenceNode):
-        builder.wrong_type(node, "cpp_no_default_args", "a list of arguments")
+        help = f"write a list: `[{node.value}]`" if isinstance(node, Scalar) and node.value.isidentifier() else ""
+        builder.wrong_type(node, "cpp_no_default_args", "a list of arguments", help)
         return None
     names: list[str] = []
     for item in node.items:
@@ -164,7 +165,8 @@ def _flag(name: str, help: str, fact: str, attribute: str = "") -> EntryField:
     def read(node: Node, builder: EntryBuilder) -> bool | None:
         if isinstance(node, Scalar) and not node.style and node.value in _FLAGS:
             return _FLAGS[node.value]
-        builder.wrong_type(node, name, "True or False")
+        is_quoted = isinstance(node, Scalar) and node.value.lower() in ("true", "false", "yes", "no")
+        builder.wrong_type(node, name, "True or False", "delete the quotes" if is_quoted else "")
         return None
 
     return EntryField(Field(name, "flag", FLAG, help), read, attribute or name, fact)

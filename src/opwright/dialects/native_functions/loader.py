@@ -39,7 +39,7 @@ from opwright.source import codes
 from opwright.source.codes import TAGS_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.items import ChosenItems, read_items
-from opwright.source.nodes import MappingNode, Node, SequenceNode
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -190,7 +190,9 @@ def load_entries(items: Iterable[Node], context: EntryContext, report: CrossRepo
     for item in items:
         if not isinstance(item, MappingNode):
             message = f"an entry is a mapping of fields, not {item.description}"
-            context.sink.error(codes.NATIVE_ENTRY_SHAPE, message, item.span)
+            is_schema = isinstance(item, Scalar) and " -> " in item.value
+            help = "write `func: ` before the schema" if is_schema else ""
+            context.sink.error(codes.NATIVE_ENTRY_SHAPE, message, item.span, help=help)
             continue
         function = load_entry(item, context)
         if function is None:

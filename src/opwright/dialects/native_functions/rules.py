@@ -380,7 +380,8 @@ def _check_no_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
     defaulted = {argument.name for argument in schema.arguments.all if argument.default is not None}
     for name in sorted(builder.cpp_no_default_args - defaulted):
         message = f"the schema has no argument `{name}` with a default"
-        builder.fault(codes.NO_DEFAULT, message, item_span(builder.node, "cpp_no_default_args", name))
+        at, help = item_span(builder.node, "cpp_no_default_args", name), did_you_mean(name, sorted(defaulted))
+        builder.fault(codes.NO_DEFAULT, message, at, help=help)
 
 
 @cache
