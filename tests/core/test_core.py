@@ -33,7 +33,7 @@ PARTS_OUTSIDE = ("emit.stubs", "mobile.executorch_dialect", "mobile.executorch")
 GUESTS_INSIDE = {"backends", "mobile"}
 NETWORK = {"asyncio", "ftplib", "http", "netrc", "smtplib", "socket", "ssl", "urllib"}
 #: What reviewers of a vendored copy read. It may grow, knowingly.
-MOST_LINES = 63_700
+MOST_LINES = 63_800
 
 
 @cache
