@@ -76,9 +76,10 @@ def _edit_bitsandbytes(folder: Path) -> None:
 def _edit_pytorch3d(folder: Path) -> None:
     """Leave the class of the module and its constants in one of their own, and let Python's have the old name."""
     csrc = folder / "pytorch3d/csrc"
-    noted = re.findall(r"`(\w+)` is defined in `([^`]+)`", (folder / "pytorch3d.yaml").read_text())
-    for name, header in noted:
-        _replace(csrc / header, rf"^(?=\w[\w:<>, ]*\s{name}\()", "inline ")
+    noted = re.findall(r": `([^`]+)` defines (`.*`), and several generated", (folder / "pytorch3d.yaml").read_text())
+    for header, names in noted:
+        for name in re.findall(r"\w+", names):
+            _replace(csrc / header, rf"^(?=\w[\w:<>, ]*\s{name}\()", "inline ", count=1)
     for path in [path for path in csrc.rglob("*") if path.suffix in (".cpp", ".h")]:
         without_python = "#include <ATen/Parallel.h>\n#include <torch/types.h>"
         path.write_text(path.read_text().replace("#include <torch/extension.h>", without_python))

@@ -346,7 +346,7 @@ PYBIND11_MODULE(acme, m) {
 }
 """)
     assert [*imported("csrc")] == ["late(Tensor x) -> Tensor"]
-    told = "`pyb::late` is defined in `kernels.h`, which several generated sources include: write `inline` before it"
+    told = "`kernels.h` defines `pyb::late`, and several generated sources include it: write `inline` before each"
     assert told in Path("pyb_C.yaml").read_text()
 
 

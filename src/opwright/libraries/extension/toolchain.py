@@ -21,11 +21,11 @@ from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.syntax.cpp import include_line
 
-#: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks; or
-#: what NVCC and its assembler refuse as a whole.
+#: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks
+#: or has twice; or what NVCC and its assembler refuse as a whole.
 _ERROR: Final = re.compile(
     r"^(?:\S.*?(?::\d+:\d+|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error\b.*(?:\n +\d* *\|.*)*"
-    r"|.*undefined (?:reference|symbol).*"
+    r"|.*undefined (?:reference|symbol).*|.*multiple definition of .*"
     r"|(?:nvcc|ptxas|nvlink)\b.*?\b(?:fatal|error) *:.*)$",
     re.MULTILINE,
 )
@@ -56,6 +56,9 @@ The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `ex
 _PYTHON_HELP: Final = """
 
 A source or a header includes `torch/extension.h`, which needs Python: include `torch/types.h`, or `torch/all.h`."""
+_TWICE_HELP: Final = """
+
+If a header defines it, write `inline` before it: several generated sources include the headers of kernels."""
 _UNDEFINED_HELP: Final = """
 
 No source that was compiled defines a function `{1}` with these parameters in the namespace `{0}`."""
@@ -92,6 +95,8 @@ def first_error(text: str) -> str | None:
         advice = _OPENMP_HELP
     elif _PYTHON.search(match[0]):
         advice = _PYTHON_HELP
+    elif "multiple definition of" in match[0]:
+        advice = _TWICE_HELP
     elif undefined is not None:
         advice = _UNDEFINED_HELP.format(*undefined.groups())
     return match[0] + advice

@@ -54,8 +54,8 @@ class KernelNames:
         self.headers: Final[dict[str, None]] = {}
         self.undeclared: Final[dict[str, CppFunction]] = {}
         self.hidden: Final[list[HiddenKernel]] = []
-        #: The functions of headers that only one source may include.
-        self._defined_once: set[CppFunction] = set()
+        #: The functions that headers define for one source alone.
+        self._defined_once: dict[str, list[str]] = {}
         #: The names proposed for functions of one name that files hide, by the name and the file.
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
@@ -129,11 +129,7 @@ class KernelNames:
             return self._with_hidden_kernel(row, function)
         header = self._header_of(function)
         if header is not None and header.parameters == function.parameters:
-            self.headers[header.path] = None
-            if header in self._defined_once:
-                where = os.path.relpath(header.path, os.path.dirname(path) or ".")
-                told = f"`{function.name}` is defined in `{where}`, which several generated sources include"
-                row = row._replace(notes=(*row.notes, f"{told}: write `inline` before it"))
+            row = self._with_header(row, header.path)
         elif header is None:
             self.undeclared[function.name] = function
         else:
@@ -141,6 +137,17 @@ class KernelNames:
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
             row = row._replace(notes=(*row.notes, note))
         return row._replace(kernel=function.name, parameters=function.parameters)
+
+    def _with_header(self, row: RegistrationStatement, path: str) -> RegistrationStatement:
+        """A registration whose kernel a header declares, with a note if only one source may include that."""
+        names = self._defined_once.get(path, ()) if path not in self.headers else ()
+        self.headers[path] = None
+        if not names:
+            return row
+        where = os.path.relpath(path, os.path.dirname(row.place.path) or ".")
+        shown = ", ".join([f"`{name}`" for name in names])
+        told = f"`{where}` defines {shown}, and several generated sources include it: write `inline` before each"
+        return row._replace(notes=(*row.notes, told))
 
     def _with_hidden_kernel(self, row: RegistrationStatement, function: CppFunction) -> RegistrationStatement:
         """A registration with a kernel that needs to move, and another name if files have several of its name."""
@@ -236,7 +243,7 @@ class KernelNames:
             function = function._replace(is_hidden=function.is_hidden and not in_header)
             self.add(function)
             if in_header and statement.body and _SHARED.isdisjoint([token.text for token in statement.head]):
-                self._defined_once.add(function)
+                self._defined_once.setdefault(source.path, []).append(function.name)
 
 
 def _levels(scope: Sequence[str]) -> tuple[str, ...]:
