@@ -189,6 +189,18 @@ def test_eager_calls_and_traces_judge_alike(torch: ModuleType, operators: Module
     assert taken > 50
 
 
+def test_tensors_without_elements_have_any_layout(torch: ModuleType, operators: ModuleType) -> None:
+    """Eager calls and traces take a tensor without elements whose last dimension has another stride than 1."""
+    fake = importlib.import_module("torch._subclasses.fake_tensor").FakeTensorMode
+    arguments = [torch.ones(4, 0, 2)[..., 0], torch.ones(4, 0, dtype=torch.bool)]
+    function = overload(operators, "halve_")
+    assert arguments[0].stride() == (2, 2)
+    with fake() as mode:
+        traced = outcome(function, faked(torch, mode, arguments))
+    assert isinstance(traced, list), traced
+    assert isinstance(outcome(function, arguments), list)
+
+
 def with_values(text: str, values: dict[str, Value]) -> str:
     """A text with the sizes and dtypes of tensors in place of expressions."""
     expression = r"\b\w+\.(?:shape\[-1\]|dtype)"

@@ -395,6 +395,8 @@ class Judgement:
             self._calls.call(worker, case, "other threads", settings={"other": True})
         if len(cases) < 2:
             cases *= 2
+        # What each run finds comes before what some do.
+        self._check_interrupted(worker, cases)
         for _ in range(6):
             pair = self._random.sample(cases, 2)
             calls = [self._calls.place(worker, case, "end", f"t{place}", {})[0] for place, case in enumerate(pair)]
@@ -409,7 +411,6 @@ class Judgement:
             results = [*enumerate(answer["results"]), *more_results(answer)]
             for place, rows in [(place, rows) for place, rows in results if 0 <= place < len(pair)]:
                 self._calls.compare_results(worker, pair[place], "other threads", rows, f"t{place}", {})
-        self._check_interrupted(worker, cases)
 
     def _check_interrupted(self, worker: WorkerProcess, cases: list[Case]) -> None:
         """Calls that stop at each of some steps in Python while another thread makes a call."""

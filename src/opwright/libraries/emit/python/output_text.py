@@ -252,7 +252,9 @@ def _broadcasts_together(*sides):
 
 def _has_layout(tensor, layout):
     if layout == "last_contiguous":
-        return tensor.dim() == 0 or bool(tensor.stride(-1) == 1) or bool(tensor.shape[-1] == 1)
+        # Tensors without elements have any layout; a symbol stands for a size above 1.
+        is_empty = any(isinstance(size, int) and size == 0 for size in tensor.shape)
+        return is_empty or tensor.dim() == 0 or bool(tensor.stride(-1) == 1) or bool(tensor.shape[-1] == 1)
     if layout in ("contiguous", "aligned"):
         return tensor.is_contiguous()
     format = _torch.channels_last_3d if tensor.dim() == 5 else _torch.channels_last

@@ -495,7 +495,8 @@ struct Shapes {
 
   static bool last_contiguous(const at::Tensor& tensor) {
     if constexpr (is_symbolic) {
-      return tensor.dim() == 0 || is_one(tensor.sym_stride(-1)) || is_one(tensor.sym_size(-1));
+      return tensor.dim() == 0 || tensor.sym_numel().maybe_as_int() == 0 || is_one(tensor.sym_stride(-1)) ||
+          is_one(tensor.sym_size(-1));
     } else {
       return tensor.dim() == 0 || tensor.stride(-1) == 1 || tensor.size(-1) == 1 || tensor.numel() == 0;
     }
