@@ -349,8 +349,12 @@ class Repeater:
                 own_given, own_named = self._trees.tree_unflatten(leaves, form)
                 return operator(*own_given, **own_named)
 
+            # Integers may be positions, which kernels do not check.
             batched = [
-                torch.stack([leaves[at], leaves[at].flip(0) if leaves[at].dim() else leaves[at]]) for at in places
+                torch.stack(
+                    [leaf, leaf.flip(0) if leaf.dim() and (leaf.is_floating_point() or leaf.is_complex()) else leaf]
+                )
+                for leaf in [leaves[at] for at in places]
             ]
             if not batched:
                 return {}
