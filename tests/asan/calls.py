@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tests.library.required.test_required import faked, mutated, on_one_device, outcome
+from tests.library.required.test_required import CALLING_OTHERS, faked, mutated, on_one_device, outcome
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -91,7 +91,10 @@ def call(
         with importlib.import_module("torch._subclasses.fake_tensor").FakeTensorMode(shape_env=symbols) as mode:
             traced = outcome(run, faked(torch, mode, values))
     eager = outcome(run, values)
-    differs = traced is not None and not are_alike(eager, traced)
+    # As in the tests of that library: what these overloads call says which tensors share memory, and with the stable
+    # interface tensors without memory are looked at in traces alone.
+    is_excused = "memory" in f"{eager}{traced}" and (name in CALLING_OTHERS or "meta" in str(values))
+    differs = traced is not None and not are_alike(eager, traced) and not is_excused
     return isinstance(eager, str), f"{name}{values}: {eager} / {traced}" if differs else ""
 
 
