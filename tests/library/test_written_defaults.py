@@ -70,7 +70,7 @@ def test_cpp_takes_the_defaults(program: str, generate_library: GenerateLibrary,
 
 @pytest.mark.parametrize(
     ("argument", "meant"),
-    [("bool n=true", "True"), ("str n=mean", '"mean"'), ("int[] n=(1, 2)", "[1, 2]"), ("Tensor? n=null", "None")],
+    [("bool n=true", "True"), ("str n=mean", '"mean"'), ("int[] n=(1, 2)", "[1,2]"), ("Tensor? n=null", "None")],
 )
 def test_defaults_of_other_languages(argument: str, meant: str) -> None:
     """The error says what a schema has in place of a default as Python, YAML or C++ write it."""

@@ -56,7 +56,7 @@ def test_values_are_those_of_pytorch(torch_process: TorchProcess) -> None:
         ("Scalar x=0x10", 16),
         ("Scalar x=1e2", 100.0),
         ("int[]? x=[]", ()),
-        ("int[] x=[1,-2]", (1, -2)),
+        ("int[] x=[1, -2]", (1, -2)),
         ("float[2] x=1", (1.0, 1.0)),
         ("bool[3]? x=True", (True, True, True)),
         ("str x='a\\'b\\n'", "a'b\n"),

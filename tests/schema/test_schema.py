@@ -209,11 +209,11 @@ def test_kinds() -> None:
 def test_parts_print_as_they_are_written() -> None:
     """Each part of a schema prints as its text."""
     schema = parse_schema(
-        "f.out(Tensor x, *, int[2] n=[1,2], Tensor(a!) out, Tensor(b!) m) -> (Tensor(a!) o, Tensor(b!))"
+        "f.out(Tensor x, *, int[2] n=[1, 2], Tensor(a!) out, Tensor(b!) m) -> (Tensor(a!) o, Tensor(b!))"
     )
     assert str(schema.name) == "f.out"
     assert [str(argument) for argument in schema.arguments.all] == [
-        *["Tensor x", "int[2] n=[1,2]", "Tensor(a!) out", "Tensor(b!) m"],
+        *["Tensor x", "int[2] n=[1, 2]", "Tensor(a!) out", "Tensor(b!) m"],
     ]
     assert [str(result) for result in schema.returns] == ["Tensor(a!) o", "Tensor(b!)"]
     assert str(schema.returns[0].annotation) == "a!"

@@ -90,7 +90,7 @@ class Rules(BehaviourTable):
         "Named tensors were removed in 2.13.",
         Mark("torchgen/dest/register_dispatch_key.py", "DimnameList", gone=True),
     )
-    schemas_have_dimnames = until_release(
+    dispatcher_takes_dimnames = until_release(
         "2.13",
         "Schemas may have the type `Dimname`.",
         "Named tensors were removed in 2.13.",

@@ -463,15 +463,26 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
         default = text[position + 1 : end]
         if not default and text[end : end + 1] in ("'", '"'):
             raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", end, len(text))
-        if grammar.is_strict:
-            if grammar.is_lenient and not default:
+        if grammar.is_lenient:
+            if not default:
                 raise unexpected_fault(text, end, "a default after `=`")
-            if not grammar.is_lenient:
-                check_default(type, default, position + 1)
             _check_separators(default, position + 1)
+        elif grammar.is_strict:
+            check_default(type, default, position + 1)
         else:
             default = dispatcher_default(type, default, position + 1)
     return make_argument(name, type, default, alias)
+
+
+def check_separators(schema: FunctionSchema, text: str, start: int) -> None:
+    """Check the defaults of a schema that was read in `text` from `start` on, which PyTorch's generator will read.
+
+    Raises SchemaFault for one at which it splits the schema. PyTorch itself prints and takes `[1, 1]`.
+    """
+    for argument in schema.arguments.all:
+        default = argument.default or ""
+        if ", " in default or "=" in default:
+            _check_separators(default, text.index(f"={default}", start) + 1)
 
 
 def _check_separators(default: str, start: int) -> None:

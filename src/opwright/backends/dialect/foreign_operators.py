@@ -29,7 +29,7 @@ def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str,
     """
     operators: dict[str, NativeFunction | None] = {}
     schemas: dict[str, Scalar] = {}
-    grammar = DISPATCHER_WITH_DIMNAMES if context.rules.schemas_have_dimnames else DISPATCHER
+    grammar = DISPATCHER_WITH_DIMNAMES if context.rules.dispatcher_takes_dimnames else DISPATCHER
     for name, node in _schemas(head):
         operators[name.value] = None
         func = expect_string(node, f"`{FUNC}`", context.sink)

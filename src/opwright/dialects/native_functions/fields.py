@@ -11,7 +11,13 @@ from opwright.dialects.native_functions.entry_builder import EntryBuilder, Entry
 from opwright.model.native_function import DeviceCheck
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import OperatorName
-from opwright.schema.parser import read_namespace, read_operator_name, read_schema, read_written_schema
+from opwright.schema.parser import (
+    check_separators,
+    read_namespace,
+    read_operator_name,
+    read_schema,
+    read_written_schema,
+)
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Node, Scalar, SequenceNode
@@ -38,7 +44,12 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
             )
             return
     try:
-        builder.schema = read_schema(text, start) if grammar.is_strict else read_written_schema(text, start, grammar)
+        if grammar.is_strict:
+            schema = read_schema(text, start)
+            check_separators(schema, text, start)
+        else:
+            schema = read_written_schema(text, start, grammar)
+        builder.schema = schema
     except SchemaFault as fault:
         builder.schema_fault(fault, node)
 

@@ -129,9 +129,9 @@ def _entry_context(
 
 def _absent_types(rules: Rules | None, text: str) -> dict[str, str]:
     """Base types that a release does not have and a text names, with the reason; to look at all types takes longer."""
-    if rules is None or rules.schemas_have_dimnames or "Dimname" not in text:
+    if rules is None or rules.dispatcher_takes_dimnames or "Dimname" not in text:
         return {}
-    return {"Dimname": Rules.schemas_have_dimnames.changes[-1].why}
+    return {"Dimname": Rules.dispatcher_takes_dimnames.changes[-1].why}
 
 
 def link_entries(

@@ -154,6 +154,7 @@ def function_name(tokens: Sequence[Token]) -> str | None:
 def whole_templates(given: Sequence[Sequence[Token]]) -> list[Sequence[Token]]:
     """Arguments, those with the commas of a template together.
 
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens, text_of
     >>> [text_of(part) for part in whole_templates(arguments([*cpp_tokens('(f, &kt<3, true>, 1)')], 0))]
     ['f', '&kt<3, true>', '1']
     """
