@@ -349,6 +349,12 @@ def test_changes_say_since_when(
     changes = {change["name"]: change for change in json.loads(capsys.readouterr().out)["changes"]}
     assert changes["acme::g"]["since"] == "v6"
     assert [reason["since"] for reason in changes["acme::f"]["reasons"]] == ["v5", "v5"]
+    packed = tmp_path / "acme-7-py3-none-any.whl"
+    _wheel(packed, {"acme.yaml": versions["v7"].encode()})
+    assert main(["diff", "--since", "git:v1:ops/acme.yaml", str(packed), "--format", "json"]) == 1
+    out, err = capsys.readouterr()
+    assert {change["name"]: change for change in json.loads(out)["changes"]}["acme::g"]["since"] == "v6"
+    assert err.startswith("opwright diff: 1 of 6 commits")
     assert main(["diff", "--since", str(library), str(library)]) == 1
     assert "`--since` looks for commits" in capsys.readouterr().err
 

@@ -45,7 +45,8 @@ def revisions(old: str, new: str) -> Iterator[Revision]:
     first = commit_place(old, new)
     last = commit_place(new, old) if new.startswith(GIT) else None
     end = last.commit if last is not None else "HEAD"
-    path = last.path if last is not None else os.path.relpath(os.path.realpath(new), os.path.realpath(first.top))
+    # OLD has the path of NEW unless it names one. A module or an archive has none in a commit.
+    path = first.path if last is None else last.path
     folder = path if os.path.isdir(os.path.join(first.top, path)) else os.path.dirname(path)
     range = f"{first.commit}..{end}"
     listed = run_git(first.top, "rev-list", "--reverse", "--first-parent", range, "--", folder or ".").split()
