@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from bench.__main__ import quiet_folder
 from tests.conformance.compare import files_below
-from tests.conformance.inputs import ROOT, write_folder
+from tests.conformance.inputs import MY_ENTRY, ROOT, write_folder
 from tests.conformance.report import table
 from tests.conformance.tree_inputs import release_tree
 from tests.core.__main__ import contents
@@ -38,14 +38,6 @@ NATIVE: Final = "aten/src/ATen/native/native_functions.yaml"
 FORMULAS: Final = "tools/autograd/derivatives.yaml"
 ADAPTER: Final = "tools/linter/adapters/opwright_linter.py"
 CORE: Final = "third_party/opwright-core"
-#: What the second commit adds.
-ENTRY: Final = """
-- func: my_softclip(Tensor self, float limit=1.0) -> Tensor
-  variants: function, method
-  dispatch:
-    CPU: my_softclip_cpu
-  autogen: my_softclip.out
-"""
 #: An edit of the tree's generator: its path, and a text with another one in its place.
 GENERATOR_EDIT: Final = ("torchgen/api/cpp.py", 'name += "_symint"', 'name += "_symbolic"')
 REPORT: Final = ("-m", "opwright", "diff", "--output", "--format", "markdown", "--fail-on", "none")
@@ -75,7 +67,7 @@ class Steps:
         write_core(contents(Closure(["gen", "generate_code"]), known_version(release)), self.tree / CORE)
         self._git("init", "--quiet")
         self._commit("base")
-        self.append(NATIVE, ENTRY)
+        self.append(NATIVE, MY_ENTRY)
         self._commit("Add my_softclip")
         self._git("worktree", "add", "--quiet", str(self.base), "HEAD~")
 

@@ -77,6 +77,16 @@ def reference_version(inputs: str = "pytorch") -> str:
     return release if release[0].isdigit() else importlib.metadata.version("torch")
 
 
+#: An operator that PyTorch does not have, as an entry at the end of its file.
+MY_ENTRY = """
+- func: my_softclip(Tensor self, float limit=1.0) -> Tensor
+  variants: function, method
+  dispatch:
+    CPU: my_softclip_cpu
+  autogen: my_softclip.out
+"""
+
+
 def complete_package(folder: Path) -> None:
     """Write what an installed PyTorch has beside its inputs: its version, and the table of C shims."""
     version, table = folder / "torch" / "version.py", folder / "torchgen" / "aoti" / "fallback_ops.py"

@@ -162,7 +162,7 @@ def _number(type: str, value: str) -> str:
     return {"True": "1.0", "False": "0.0", '"sum"': "3.0", '"mean"': "4.0"}.get(value, value)
 
 
-#: Fields of contracts, by the arguments that they need; the first of each is as if there were none.
+#: Fields of entries: the arguments that each text needs, and the text.
 _FIELDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "dims": (
         ("x", '{x: "n d"}'),

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from tests.conformance.inputs import MY_ENTRY
+
 pytestmark = pytest.mark.thorough
 
 
@@ -99,13 +101,6 @@ OURS: Final = {
 }  # fmt: skip
 
 _BACKEND: Final = "backend: PrivateUse1\ncpp_namespace: torch_acme\nsupported:\n- abs\n- my_softclip\n"
-_ENTRY: Final = """
-- func: my_softclip(Tensor self, float limit=1.0) -> Tensor
-  variants: function, method
-  dispatch:
-    CPU: my_softclip_cpu
-  autogen: my_softclip.out
-"""
 
 
 @pytest.fixture(params=LAYOUTS)
@@ -121,7 +116,7 @@ def layout(
     aten = chosen.aten or os.fspath(package / "packaged/ATen")
     if chosen.aten:
         with open(tmp_path / aten / "native/native_functions.yaml", "a", encoding="utf-8") as stream:
-            stream.write(_ENTRY)
+            stream.write(MY_ENTRY)
     (tmp_path / "backend.yaml").write_text(_BACKEND)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPWRIGHT_CACHE_DIR", os.fspath(tmp_path / "cache"))
