@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import operator
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -369,6 +370,44 @@ NB_MODULE(acme, module) {
     Path("csrc/stable.cpp").write_text('STABLE_TORCH_LIBRARY(stable, m) { m.def("f(Tensor x) -> Tensor"); }\n')
     assert [*imported("csrc")] == ["f(Tensor x) -> Tensor"]
     assert "stays: csrc/bindings.cpp:4: operators of the stable C++ API" in capsys.readouterr().out
+
+
+def test_functions_of_some_builds_are_found_where_they_are(library: Path, torch: ModuleType) -> None:
+    """A function under a condition is in the Python module if the library that is loaded has its operator."""
+    Path("csrc/bindings.cpp").write_text("""
+#include "kernels.h"
+PYBIND11_MODULE(some_builds, m) {
+  auto sub = m.def_submodule("sub");
+  m.def("area", &pyb::area);
+#ifdef WITH_MORE
+  m.def("as_type", &pyb::as_type);
+  m.def("more", &pyb::area);
+  sub.def("inner", &pyb::area);
+  sub.def("lost", &pyb::area);
+#endif
+}
+""")
+    assert len(imported("csrc")) == 5
+    module = module_at(Path("some_builds.py"))
+    parts = ("area", "as_type", "more", "sub.inner", "sub.lost")
+    assert [has(module, name) for name in parts] == [True, False, False, False, False]
+    library_of_build = torch.library.Library("some_builds", "DEF")
+    for name in ("more", "sub_inner"):
+        library_of_build.define(f"{name}(int a, float b) -> int")
+        library_of_build.impl(name, lambda a, b: a + int(b), "CompositeImplicitAutograd")
+    assert [has(module, name) for name in parts] == [True, False, True, True, False]
+    assert (module.more(2, 3.0), module.sub.inner(1, 2.0)) == (5, 3)
+    with pytest.raises(AttributeError, match=r"this build of some_builds has no sub\.lost"):
+        module.sub.lost(1, 2.0)
+
+
+def has(module: ModuleType, path: str) -> bool:
+    """Whether a module has what a path of names leads to."""
+    try:
+        operator.attrgetter(path)(module)
+    except AttributeError:
+        return False
+    return True
 
 
 def test_files_of_users_stay(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,6 +131,41 @@ def test_functions_of_modules_are_compared_with_operators(capsys: pytest.Capture
         assert status == (name != "good")
 
 
+#: Two functions of one source: what it says of their arguments is less than what calls say.
+BOUND = """\
+#include <torch/extension.h>
+void launch(float* to, const float* from, int64_t n);
+void step(at::Tensor& x, at::Tensor& out, at::Tensor& state, at::Tensor& never) {
+  launch(out.data_ptr<float>(), x.data_ptr<float>(), x.numel());
+  state.add_(1);
+}
+PYBIND11_MODULE(acme_mod, m) {
+  m.def("step", &step);
+  m.def("other", &step, py::arg("x"), py::arg("out"), py::arg("state"), py::arg("never"));
+}
+"""
+
+
+@pytest.mark.usefixtures("torch")
+def test_calls_say_what_references_write(capsys: pytest.CaptureFixture[str]) -> None:
+    """A reference that no call writes is not drafted as written, unless the source says it; both are told."""
+    Path("acme_mod.py").write_text("import torch\ndef step(x, out, state, never):\n    out.copy_(x)\n")
+    Path("csrc").mkdir()
+    Path("new").mkdir()
+    Path("csrc/bound.cpp").write_text(BOUND)
+    call = "yield 'acme_mod.step', [torch.rand(3), torch.zeros(3), torch.rand(3), torch.zeros(0)]"
+    Path("samples.py").write_text(f"import torch\ndef calls():\n    {call}\n    {call}\n")
+    words = ["import", "csrc", "--module", "acme_mod", "--out", "new/o.yaml", "--samples", "samples.py"]
+    assert main(words) == 0
+    text = Path("new/o.yaml").read_text()
+    assert "func: step(Tensor x, Tensor(a!) out, Tensor(b!) state, Tensor(c!) never) -> ()" in text
+    told = "it is a reference that is not const; none of 2 calls writes it, and it is taken as not written"
+    assert f"`x` may be written: {told}" in text
+    # What no call is of, and an argument without bytes, is drafted as the source says.
+    assert "func: other(Tensor(a!) x, Tensor(b!) out, Tensor(c!) state, Tensor(d!) never) -> ()" in text
+    assert "`never` may be written: it is a reference that is not const\n" in text
+
+
 def record(body: bytes, **head: object) -> bytes:
     """One record of a file of calls."""
     return json.dumps({"operator": "acme::f", "alike": "1", "bytes": len(body), **head}).encode() + b"\n" + body

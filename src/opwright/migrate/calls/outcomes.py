@@ -167,7 +167,7 @@ class Repeater:
         for (name, is_declared), tensor, (version, bytes_before) in zip(self._names, tensors, before, strict=True):
             is_changed = not self.torch.equal(bytes_before, self._bytes(tensor))
             counts, data = tensor._version > version, self._kept(tensor) if is_changed else None
-            written.append([name, counts, is_changed, is_declared, data])
+            written.append([name, counts, is_changed, is_declared, data, bytes_before.numel()])
         leaves = self._tensors(results)
         names = [name for name, _ in self._names]
         aliases: list[list[Any]] = []

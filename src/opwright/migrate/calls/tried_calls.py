@@ -15,8 +15,8 @@ def tried_facts(records: Sequence[StoredRecord], outcomes: Mapping[int, CallOutc
     """How many calls of each operator gave results, and what how many of them show, by the operator.
 
     A fact is a word and the name of an argument: `writes` one that the schema does not say, `declared` one that the
-    schema says, `returns` one, `shares` memory with one, `records` gradients of a result through the kernel of a
-    device, or has a `fake` that is wrong.
+    schema says, `leaves` one that has bytes as it is, `returns` one, `shares` memory with one, `records` gradients of a
+    result through the kernel of a device, or has a `fake` that is wrong.
     """
     calls: Counter[str] = Counter()
     facts: dict[str, Counter[tuple[str, str]]] = {}
@@ -32,9 +32,11 @@ def tried_facts(records: Sequence[StoredRecord], outcomes: Mapping[int, CallOutc
 
 
 def _facts(eager: CallOutcome, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
-    for name, _, is_changed, is_declared, _ in eager["written"]:
+    for name, counts, is_changed, is_declared, _, size in eager["written"]:
         if is_changed:
             yield "declared" if is_declared else "writes", name
+        elif size and not counts:
+            yield "leaves", name
     for _, name, is_same in eager["aliases"]:
         if isinstance(name, str):
             yield "returns" if is_same else "shares", name

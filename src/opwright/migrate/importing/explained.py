@@ -97,6 +97,11 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
     if defined:
         lines.append(f"not in the process: {shown_names(defined)}: this build of the sources does not register them")
     lines += _others(loaded.others)
+    functions = {operator_of_function(name) for _, name in loaded.functions}
+    lacking = [row.name for row in statements if row.is_bound and row.name.partition(".")[0] not in functions]
+    if lacking and loaded.functions:
+        names = shown_names(list(dict.fromkeys(lacking)))
+        lines.append(f"not in the process: {names}: this build of the sources does not define these functions")
     bound = {row.name.partition(".")[0] for row in statements if row.is_bound}
     unbound = [f"{module}.{name}" for module, name in loaded.functions if operator_of_function(name) not in bound]
     lines += [f"not explained: `{name}`: no source that was read has this function; it stays there" for name in unbound]

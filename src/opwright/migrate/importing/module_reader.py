@@ -36,6 +36,7 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
+from opwright.source.terminal import counted
 from opwright.syntax.cpp_functions import Statement, plain_cpp_type, result_types, schema_type
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, cpp_tokens, text_of
@@ -45,14 +46,14 @@ class ModuleOptions(NamedTuple):
     """How modules of pybind11 become operators.
 
     `namespace` is that of their operators, by default the module's name. `name` is that of a module whose build gives
-    it. `written` are the arguments that functions write, where the sources do not decide it, and
-    `tried` those that calls show to be written, by their names or numbers.
+    it. `written` are the arguments that functions write, where the sources do not decide it. `tried` are those that
+    calls were given, by their names or numbers: how many calls leave one as it is, 0 if one writes it.
     """
 
     namespace: str = ""
     name: str = ""
     written: Mapping[str, Sequence[str]] = MappingProxyType({})
-    tried: Mapping[str, Sequence[str]] = MappingProxyType({})
+    tried: Mapping[str, Mapping[str, int]] = MappingProxyType({})
 
 
 class ModuleReader:
@@ -155,15 +156,15 @@ class ModuleReader:
         given = self._definition(kernel, scope, row.place.path)
         if given is None:
             return row, f"`{name}`, whose types were not found in `{shorten(text_of(kernel))}`,"
-        function = given.function
-        types = [schema_type(text, self._names.aliases, is_narrow=True) for text in function.parameters]
-        results = result_types(function.result, self._names.aliases, is_narrow=True)
-        unlike = [text for text, type in zip(function.parameters, types, strict=True) if type is None]
+        declared = given.function
+        types = [schema_type(text, self._names.aliases, is_narrow=True) for text in declared.parameters]
+        results = result_types(declared.result, self._names.aliases, is_narrow=True)
+        unlike = [text for text, type in zip(declared.parameters, types, strict=True) if type is None]
         if unlike or results is None:
-            return row, f"`{name}`, because schemas have no `{unlike[0] if unlike else function.result}`,"
+            return row, f"`{name}`, because schemas have no `{unlike[0] if unlike else declared.result}`,"
         if bound.named and len(bound.named) != len(types):
             return row, f"`{name}` with {len(types)} arguments, of which {len(bound.named)} have names,"
-        wanted = [argument.name for argument in bound.named] or list(function.names) or [""] * len(types)
+        wanted = [argument.name for argument in bound.named] or list(declared.names) or [""] * len(types)
         arguments = python_names(wanted)
         defaults: list[str] = []
         for argument, type in zip(bound.named, types, strict=False):
@@ -198,7 +199,11 @@ class ModuleReader:
             argument if number < first_keyword else f"{argument}={argument}"
             for number, argument in enumerate(arguments)
         ]
-        return row, BoundFunction(name, call.submodule, row.name, parameters, passed, bound.doc, row.place)
+        is_conditional = bool(row.conditions)
+        function = BoundFunction(
+            name, call.submodule, row.name, parameters, passed, bound.doc, row.place, is_conditional
+        )
+        return row, function
 
     def _expanded(self, token: Token) -> Sequence[Token]:
         """A token, or what stands for the macro of its name."""
@@ -214,9 +219,10 @@ class ModuleReader:
         written: list[int] = []
         notes: list[str] = []
         const: list[str] = []
-        tried = self._options.tried.get(function, ())
+        tried = self._options.tried.get(function, {})
         for number, (type, name) in enumerate(zip(types, names, strict=True)):
-            if name in tried or f"argument {number}" in tried:
+            leaving = tried.get(name, tried.get(f"argument {number}"))
+            if leaving == 0:
                 written.append(number)
                 notes.append(f"`{name}` is written, as calls show")
                 continue
@@ -228,6 +234,10 @@ class ModuleReader:
             if use.level == READ and parameter.endswith("&") and not is_const:
                 use = Use(MAYBE_WRITTEN)
             if use.level == READ:
+                continue
+            if use.level == MAYBE_WRITTEN and leaving:
+                calls = f"none of {counted(leaving, 'call')} writes it, and it is taken as not written"
+                notes.append(f"{use_note(name, use)}; {calls}")
                 continue
             if use.level == MAYBE_WRITTEN and is_const:
                 const.append(name)

@@ -66,7 +66,10 @@ class BoundArguments(NamedTuple):
 
 
 class BoundFunction(NamedTuple):
-    """A function of a module: its name there, its operator, its parameters as Python writes them, and its place."""
+    """A function of a module: its name there, its operator, its parameters as Python writes them, and its place.
+
+    A conditional one is only in some builds of the module.
+    """
 
     name: str
     submodule: str
@@ -75,6 +78,7 @@ class BoundFunction(NamedTuple):
     given: Sequence[str]
     doc: str
     place: SourcePlace
+    is_conditional: bool = False
 
 
 class BoundModule(NamedTuple):
@@ -369,7 +373,26 @@ def module_text(module: BoundModule) -> str:
         lines.append(f"    return _operators.{first.operator}({given})")
         if submodule:
             lines += ["", "", f'{defined}.__name__ = "{name}"', f"{variable}.{name} = {defined}"]
+    lines += _some_builds([same for same in overloads.values() if all(each.is_conditional for each in same)])
     return "\n".join([*lines, ""])
+
+
+def _some_builds(functions: Sequence[Sequence[BoundFunction]]) -> list[str]:
+    """What makes functions, each with its overloads, those of the module only where the library has their operators."""
+    if not functions:
+        return []
+    lines = ["", "", "# What only some builds have is found if the library that is loaded has it.", "_some_builds = {"]
+    submodules = dict.fromkeys([first.submodule for first, *_ in functions if first.submodule])
+    for first, *_ in functions:
+        owner = f"vars({first.submodule.replace('.', '_')})" if first.submodule else "globals()"
+        path = f"{first.submodule}.{first.name}" if first.submodule else first.name
+        lines.append(f'    "{path}": ("{first.operator}", {owner}.pop("{first.name}")),')
+    lines += ["}", "", "", "def __getattr__(name):", '    operator, function = _some_builds.get(name, ("", None))']
+    lines += ["    if function is not None and hasattr(_operators, operator):", "        return function"]
+    lines += ['    raise AttributeError(f"this build of {__name__} has no {name}")']
+    for name in submodules:
+        lines += ["", "", f'{name.replace(".", "_")}.__getattr__ = lambda name: __getattr__("{name}." + name)']
+    return lines
 
 
 def _quoted(text: str) -> str:

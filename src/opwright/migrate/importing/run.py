@@ -44,7 +44,7 @@ from opwright.migrate.importing.recorded_calls import (
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.migrate.importing.source_edits import EditedSources, HiddenKernel, edited_sources
 from opwright.migrate.importing.source_paths import source_paths
-from opwright.migrate.importing.tried import tried_lines, with_tried, written_arguments
+from opwright.migrate.importing.tried import arguments_of_functions, tried_lines, with_tried
 from opwright.migrate.importing.two_processes import ProcessComparison, compare_processes
 from opwright.migrate.importing.unread_code import with_unread
 from opwright.model.dispatch_key import META
@@ -142,7 +142,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
     stem = os.path.splitext(os.path.basename(request.out))[0]
-    by_calls = written_arguments(tried) if tried is not None else {}
+    by_calls = arguments_of_functions(tried) if tried is not None else {}
     options = ModuleOptions(request.namespace, re.sub(r"\W", "_", stem), request.written, by_calls)
     others = [file for file in files if file.path.endswith(CPP_SUFFIXES)]
     read = read_cpp_sources(cpp, request.macros, headers, others=others, options=options)

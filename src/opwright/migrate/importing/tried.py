@@ -23,13 +23,21 @@ _OF_FUNCTIONS: Final = "it writes `{}`, as the schema in the file says"
 _ALWAYS: Final = frozenset(("writes", "records", "fake"))
 
 
-def written_arguments(tried: TriedCalls) -> dict[str, list[str]]:
-    """The arguments that functions of modules write, by the name of the function, such as `f` of `acme._C.f`."""
-    return {
-        name.rpartition(".")[2]: [argument for argument, _ in tried.of(name, "writes")]
-        for name in tried.calls
-        if "::" not in name
-    }
+def arguments_of_functions(tried: TriedCalls) -> dict[str, dict[str, int]]:
+    """What calls show of functions of modules, by the name of the function, such as `f` of `acme._C.f`.
+
+    The arguments that a function writes have no number. Those that no call writes have that of the calls.
+    """
+    functions: dict[str, dict[str, int]] = {}
+    for name in tried.calls:
+        if "::" not in name:
+            shown = functions.setdefault(name.rpartition(".")[2], {})
+            for argument, count in tried.of(name, "leaves"):
+                shown[argument] = shown.get(argument, 0) + count
+    for name in tried.calls:
+        if "::" not in name:
+            functions[name.rpartition(".")[2]].update({argument: 0 for argument, _ in tried.of(name, "writes")})
+    return functions
 
 
 def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -> list[RegistrationStatement]:
