@@ -95,6 +95,31 @@ def test_programs_are_kept() -> None:
     assert len(operator.programs) <= 1024
 
 
+def test_earlier_calls_decide_nothing() -> None:
+    """A value equal to one of an earlier call, but of another type, is taken or refused as at first."""
+    scores = random(2, 4)
+    for k in (2.0, True, np.float64(2)):
+        operator = ops._operator_3
+        for earlier in ((), (1, 2)):
+            operator.programs.clear()
+            operator.exact.clear()
+            for value in earlier:
+                ops.top_k(scores, value)
+            if k is True:
+                assert ops.top_k(scores, k).values.shape == (2, 1)
+                continue
+            with pytest.raises(TypeError, match=r"top_k: `k` is .*2.0.*, and has to be an integer"):
+                ops.top_k(scores, k)
+    x = random(3, dtype=np.float64)
+    for factor in (0.0, -0.0, 0, -0.0, 0.0):
+        assert str(ops.scaled(x * 0 + 1, factor)[0]) == str(float(factor))
+    listed = [[1.0, 2.0], (1.0, 2.0), [1, 2], np.array([1.0, 2.0]), [True, 2.0], [0.0, -0.0], [-0.0, 0.0]]
+    for weights in [*listed, *reversed(listed)]:
+        expected = sum(item * float(weight) for item, weight in zip((x, 2 * x), weights, strict=True))
+        np.testing.assert_allclose(ops.weighted_sum([x, 2 * x], weights), expected)
+        np.testing.assert_allclose(ops.weighted_sum((x, 2 * x), weights), expected)
+
+
 def test_gradients() -> None:
     """Gradients are those of JAX's own functions; what has no formula says so."""
     x, weight = random(4, 8, dtype=np.float64), random(8, dtype=np.float64)
