@@ -1,7 +1,9 @@
 """Builds one project for PyTorch, JAX and TVM FFI, and tests it in an environment with each of them alone.
 
 `python -m tests.frameworks [PART ...]`: `objects` looks at the symbols of what is built, `programs` runs the tests in
-the three environments, and `calls` compares what the frameworks say of calls that are changed at random.
+the three environments, `gradients` compares those of JAX and PyTorch, `calls` compares what the frameworks say of
+calls that are changed at random, `values` does so where values of tensors are checked, and `asan` makes some of these
+calls under AddressSanitizer.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+import numpy as np
+
 from tests.frameworks.environments import BUILD, FRAMEWORKS, PROGRAMS, build_wheel, run
 from tests.frameworks.mutations import OPERATORS, calls_of
 
@@ -27,8 +31,8 @@ SYMBOLS: Final = {
     "jax": r"XLA_FFI|xla::|_ZN3xla",
     "tvm_ffi": r"TVMFFI|tvm::",
 }
-#: How the errors of the project's kernels begin.
-KERNEL_ERROR: Final = "acme_views: "
+#: How errors begin that the project's kernels and checks of values find, which come when a program runs.
+RUN_ERROR: Final = re.compile(r"acme_views: |acme_views::\w+: `\w+` has the value ")
 _OBJECTS: Final = {"libacme_views_kernels": (), "_jax": ("jax",), "_tvm_ffi": ("tvm_ffi",), "_C": ("torch",)}
 
 
@@ -84,6 +88,44 @@ def generated(wheel: Path) -> list[str]:
     return [result.stdout[-6000:]] if result.returncode else []
 
 
+def gradients(wheel: Path) -> list[str]:
+    """Gradients that JAX and PyTorch do not agree on."""
+    found = []
+    for framework in ("torch", "jax"):
+        out = BUILD / f"gradients-{framework}.npz"
+        result = run(framework, [str(PROGRAMS / "gradients.py"), framework, str(out)], wheel)
+        if result.returncode:
+            return [f"{framework}: {result.stderr[-3000:]}"]
+        found.append(dict(np.load(out)))
+    torch, jax = found
+    faults = [f"only one framework has {name}" for name in torch.keys() ^ jax.keys()]
+    most = 0.0
+    for name in torch.keys() & jax.keys():
+        one, other = torch[name], jax[name]
+        if one.shape != other.shape or one.dtype != other.dtype:
+            faults.append(f"{name}: {one.shape} {one.dtype}, {other.shape} {other.dtype}")
+            continue
+        difference = float(np.max(np.abs(one - other) / np.maximum(np.abs(one), 1), initial=0))
+        most = max(most, difference)
+        # The kernels are the same; sums of formulas are made in orders of their own.
+        if not difference <= 1e-12:
+            faults.append(f"{name}: differs by {difference}")
+    print(f"  {len(torch)} results and gradients, which differ by at most {most:.1e}")
+    return faults
+
+
+def sanitized(count: int, seed: int) -> list[str]:
+    """What AddressSanitizer reports of changed calls, of a build of its own."""
+    wheel = build_wheel("-fsanitize=address -fno-omit-frame-pointer -g", "wheel-asan")
+    library = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    # Frameworks keep memory until the process ends, and do not free it.
+    options = "detect_leaks=0:abort_on_error=0:exitcode=99"
+    try:
+        return differences(wheel, count, seed, "asan", LD_PRELOAD=library.stdout.strip(), ASAN_OPTIONS=options)
+    except RuntimeError as error:
+        return [str(error)]
+
+
 def outcomes(wheel: Path, calls: Path, **variables: str) -> dict[str, list[list[str]]]:
     """What each framework says of calls. Raises RuntimeError if one crashes."""
     said = {}
@@ -108,8 +150,8 @@ def _agreement(answers: list[list[str]]) -> str:
     if kinds == {"ok"}:
         return "taken alike" if len({text for _, text in answers}) == 1 else "different"
     if "ok" in kinds:
-        is_kernel = torch == tvm_ffi and torch[1].startswith(KERNEL_ERROR)
-        return "left out by XLA" if is_kernel and jax[0] == "ok" else "different"
+        is_run = torch == tvm_ffi and RUN_ERROR.match(torch[1]) is not None
+        return "left out by XLA" if is_run and jax[0] == "ok" else "different"
     texts = {text for kind, text in answers if kind == "refused"}
     if len(texts) > 1:
         return "different"
@@ -136,10 +178,19 @@ def differences(wheel: Path, count: int, seed: int, label: str = "calls", **vari
     return faults
 
 
+def valued(wheel: Path, count: int, seed: int) -> list[str]:
+    """Calls that frameworks judge differently where values of tensors are checked, or that none is refused for one."""
+    faults = differences(wheel, count, seed, "values", OPWRIGHT_CHECK_VALUES="1")
+    said = json.loads((BUILD / "values-torch.json").read_text(encoding="utf-8"))
+    refused = [text for kind, text in said if kind == "refused" and " has the value " in text]
+    print(f"  {len(refused)} calls are refused for a value")
+    return faults if refused else [*faults, "no call is refused for a value"]
+
+
 def main() -> int:
     """Run the parts, and print what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = ("objects", "programs", "calls")
+    names = ("objects", "programs", "gradients", "calls", "values", "asan")
     parser.add_argument("parts", nargs="*", choices=[*names, []], help="the parts (default: all)")
     parser.add_argument("--calls", type=int, default=5000, help="changed calls of each operator")
     parser.add_argument("--seed", type=int, default=1)
@@ -157,8 +208,14 @@ def main() -> int:
             faults += objects(wheel)
         elif part == "programs":
             faults += programs(wheel) + generated(wheel)
+        elif part == "gradients":
+            faults += gradients(wheel)
         elif part == "calls":
             faults += differences(wheel, arguments.calls, arguments.seed)
+        elif part == "values":
+            faults += valued(wheel, max(arguments.calls // 10, 1), arguments.seed)
+        elif part == "asan":
+            faults += sanitized(max(arguments.calls // 10, 1), arguments.seed)
     for fault in faults:
         print(fault)
     print(f"{len(faults)} faults")

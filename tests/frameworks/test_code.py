@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 from opwright.cli.main import main
 from opwright.libraries.extension.frameworks import is_installed_for, view_frameworks
 from opwright.libraries.extension.project import write_project
+from opwright.libraries.extension.toolchain import include_folder
 from opwright.libraries.frameworks.jax_formulas import NoJax, jax_formula
 from opwright.libraries.frameworks.view_convention import new_results, shared_functions, signature
 from opwright.model.native_function import NativeFunction
+from tests.compile.compiler import compiler_program
 from tests.dialects.test_library import loaded
 from tests.library.conftest import GenerateLibrary
 from tests.library.conftest import generate_library as generate_library
@@ -153,3 +157,66 @@ def test_files_of_packages(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         assert view_frameworks([str(path)]) == expected
     assert view_frameworks([str(tmp_path / "missing.yaml")]) is None
+
+
+#: Prints elements of dtypes that C++ has no types of, and of a tensor whose rows go backwards with gaps.
+ELEMENTS = r"""
+#include <opwright/view_requirements.h>
+#include <cstdio>
+
+template <class Bits>
+void print_all(std::int32_t dtype, unsigned count) {
+  for (unsigned number = 0; number < count; ++number) {
+    const auto bits = static_cast<Bits>(number);
+    std::printf("%.17g\n", opwright::element_at<double>(reinterpret_cast<const char*>(&bits), dtype));
+  }
+}
+
+int main() {
+  print_all<std::uint16_t>(5, 65536);
+  print_all<std::uint16_t>(15, 65536);
+  print_all<std::uint8_t>(23, 256);
+  const std::int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  std::int64_t sizes[] = {2, 3}, strides[] = {4, -1};
+  opwright::ForeignTensor tensor;
+  tensor.data = const_cast<std::int32_t*>(numbers + 2);
+  tensor.rank = 2;
+  tensor.type_code = 0;
+  tensor.sizes = sizes;
+  tensor.strides = strides;
+  const opwright::TensorView view(tensor, nullptr);
+  const auto found = opwright::elements<std::int64_t>(view);
+  for (const std::int64_t value : found.values) {
+    std::printf("%lld\n", static_cast<long long>(value));
+  }
+  std::printf("%lld\n", static_cast<long long>(found.row));
+  sizes[1] = 0;
+  const auto none = opwright::elements<double>(view);
+  std::printf("%zu %lld\n", none.values.size(), static_cast<long long>(none.row));
+}
+"""
+
+
+def test_elements_are_read(tmp_path: Path) -> None:
+    """Values of every half, bfloat16 and float8 are PyTorch's, and elements come in the order of the dimensions."""
+    compiler = compiler_program()
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    source = tmp_path / "elements.cpp"
+    source.write_text(ELEMENTS, encoding="utf-8")
+    command = [compiler, "-std=c++17", "-O0", f"-I{include_folder()}", str(source), "-o", str(tmp_path / "elements")]
+    subprocess.run(command, check=True)
+    lines = subprocess.run([str(tmp_path / "elements")], check=True, capture_output=True, text=True).stdout.split("\n")
+    bits = torch.arange(65536, dtype=torch.int32).to(torch.uint16)
+    small = torch.arange(256, dtype=torch.uint8)
+    expected = torch.cat(
+        [
+            bits.view(torch.float16).double(),
+            bits.view(torch.bfloat16).double(),
+            small.view(torch.float8_e5m2).double(),
+        ]
+    )
+    found = torch.tensor([float(line) for line in lines[: len(expected)]], dtype=torch.float64)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+    assert torch.equal(found.signbit() & ~found.isnan(), expected.signbit() & ~expected.isnan())
+    assert lines[len(expected) :] == ["2", "1", "0", "6", "5", "4", "3", "0 1", ""]

@@ -10,7 +10,12 @@ import pytest
 import torch
 import values
 from torch.autograd import gradcheck
+from torch.distributed import destroy_process_group, init_process_group
+from torch.distributed._local_tensor import LocalTensorMode
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from torch.library import opcheck
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 
 def test_other_frameworks_are_missing() -> None:
@@ -102,3 +107,27 @@ def test_programs() -> None:
     torch.testing.assert_close(exported(x, weight), expected)
     batched = torch.func.vmap(ops.rms_norm, (0, None))(x, weight)
     torch.testing.assert_close(batched, ops.rms_norm(x, weight))
+
+
+def test_distributed_tensors() -> None:
+    """A sharded batch stays where it is, forward and backward, and nothing is gathered."""
+    x, weight = torch.randn(8, 3, 16, dtype=torch.float64), torch.randn(16, dtype=torch.float64)
+    plain = [x.clone().requires_grad_(), weight.clone().requires_grad_()]
+    expected = ops.rms_norm(*plain)
+    gradients = torch.autograd.grad(expected, plain, torch.ones_like(expected))
+    init_process_group("fake", rank=0, world_size=4, store=FakeStore())
+    try:
+        with LocalTensorMode(4):
+            mesh = init_device_mesh("cpu", (4,))
+            sharded = distribute_tensor(x, mesh, [Shard(0)]).requires_grad_()
+            whole = distribute_tensor(weight, mesh, [Replicate()]).requires_grad_()
+            result = ops.rms_norm(sharded, whole)
+            assert isinstance(result, DTensor)
+            assert result.placements == (Shard(0),)
+            torch.testing.assert_close(result.full_tensor().reconcile(), expected)
+            own = torch.autograd.grad(result, [sharded, whole], torch.ones_like(result))
+            assert own[0].placements == (Shard(0),)
+            for gradient, other in zip(own, gradients, strict=True):
+                torch.testing.assert_close(gradient.full_tensor().reconcile(), other)
+    finally:
+        destroy_process_group()

@@ -29,6 +29,7 @@ from opwright.libraries.frameworks.view_convention import (
     view_library,
     view_type,
 )
+from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
 from opwright.syntax.cpp import include_line, string_literal
@@ -167,11 +168,31 @@ def _number(value: object) -> str:
     return "INT64_MIN" if value == -(2**63) else repr(value)
 
 
+def _has_values(function: NativeFunction) -> bool:
+    """Whether an entry says which values tensors may have."""
+    return has_checks(function) and function.requirements is not None and bool(function.requirements.values)
+
+
+def _checked_facts(operator: ViewOperator, sizes: str) -> list[str]:
+    """Statements that name what checks ask of the arguments of a call, and check it."""
+    function = operator.function
+    lines = [f"  using Sizes [[maybe_unused]] = {sizes};"]
+    for index, argument in enumerate(function.arguments.all):
+        form = view_type(argument.type)
+        assert form is not None
+        read = form.facts.format(f"opwright_values[{index}]")
+        lines.append(f"  [[maybe_unused]] const auto {check_variable(argument.name)} = {read};")
+    if _has_check_function(operator):
+        are_written = bool(stable_written_checks(function))
+        call = checks_call(function, sizes, lambda name, kind: check_variable(name), are_written=are_written)
+        lines.append(f"  {call}")
+    return lines
+
+
 def _functions(operator: ViewOperator) -> str:
     """The functions of an operator: what checks a call and says its results, and what calls each kernel."""
     function, place = operator.function, operator.place
     arguments = function.arguments.all
-    forms = {argument.name: (index, view_type(argument.type)) for index, argument in enumerate(arguments)}
     head = "const ::opwright::Value* opwright_values"
     lines = [f"void infer_{place}([[maybe_unused]] {head}, [[maybe_unused]] ::opwright::Result* opwright_results) {{"]
     if checks_overlap(function):
@@ -180,23 +201,17 @@ def _functions(operator: ViewOperator) -> str:
         lines.append(f"  ::opwright::check_overlap(operators[{place}], opwright_values{more});")
     if not has_checks(function) and any(argument.type.is_tensor_like for argument in arguments):
         lines.append(f"  ::opwright::check_devices(operators[{place}], opwright_values);")
-    lines.append("  using Sizes [[maybe_unused]] = ::opwright::Concrete;")
-    for name, (index, form) in forms.items():
-        assert form is not None
-        read = form.facts.format(f"opwright_values[{index}]")
-        lines.append(f"  [[maybe_unused]] const auto {check_variable(name)} = {read};")
-    if _has_check_function(operator):
-        are_written = bool(stable_written_checks(function))
-        call = checks_call(
-            function, "::opwright::Concrete", lambda name, kind: check_variable(name), are_written=are_written
-        )
-        lines.append(f"  {call}")
+    lines += _checked_facts(operator, "::opwright::Traced")
     subject = string_literal(f"{function.namespace}::{function.name}: the size of the result")
     for index, output in enumerate(function.declared_outputs if new_results(function) else ()):
         lines.append(
             f"  ::opwright::set_result(opwright_results[{index}], {output_facts(function, output)}, {subject});"
         )
     lines.append("}")
+    if _has_values(function):
+        lines.append(f"void check_values_{place}({head}) {{")
+        lines.append(f"  if (!::opwright::checks_values(operators[{place}], opwright_values)) return;")
+        lines += [*_checked_facts(operator, "::opwright::Concrete"), "}"]
     for device, kernel in operator.kernels.items():
         passed = []
         for index, argument in enumerate(arguments):
@@ -221,6 +236,7 @@ def _row(operator: ViewOperator) -> str:
         str(len(new_results(function))),
         f"&infer_{operator.place}",
         "&::opwright::copied_argument",
+        f"&check_values_{operator.place}" if _has_values(function) else "nullptr",
         f"{{{', '.join(kernels)}}}",
     ]
     return f"{{{', '.join(facts)}}}"

@@ -85,7 +85,6 @@ def _refused_fields(library: OperatorLibrary, function: NativeFunction) -> Itera
             yield _Refused(key.name, message)
     for word, is_there in (
         ("batch_rule", fields.batch_rule),
-        ("values", function.requirements is not None and function.requirements.values),
         ("saved", fields.saved or fields.returned_from is not None),
         ("if", fields.condition),
         ("structured", function.structured or function.structured_delegate is not None),

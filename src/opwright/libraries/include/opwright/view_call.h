@@ -89,7 +89,8 @@ enum class KernelDevice : std::int32_t { cpu, cuda };
 class Arena;
 
 // An operator. `infer` checks the arguments of a call and says what its results are, `copied` gives a tensor in the
-// layout of an argument, and `kernels` are null for devices without one. All raise `std::runtime_error`.
+// layout of an argument, `check_values` looks at elements of tensors if a program asks for it, and is null for operators
+// that take all values, and `kernels` are null for devices without one. All raise `std::runtime_error`.
 struct Operator {
   const char* name;
   const Argument* arguments;
@@ -97,6 +98,7 @@ struct Operator {
   std::int32_t result_count;
   void (*infer)(const Value* arguments, Result* results);
   TensorView (*copied)(const Operator& op, const Argument& argument, const TensorView& tensor, Arena& arena);
+  void (*check_values)(const Value* arguments);
   void (*kernels[2])(const Value* arguments, const TensorView* results);
 };
 
@@ -249,6 +251,9 @@ inline void run_kernel(const Operator& op, const Value* values, const TensorView
   if (kernel == nullptr) {
     throw std::runtime_error(
         std::string(op.name) + " has no kernel for " + (device == KernelDevice::cpu ? "the CPU" : "CUDA"));
+  }
+  if (op.check_values != nullptr) {
+    op.check_values(values);
   }
   kernel(values, results);
 }

@@ -4,9 +4,12 @@
 #include <opwright/arithmetic.h>
 #include <opwright/memory.h>
 #include <opwright/refusal.h>
+#include <opwright/values.h>
 #include <opwright/view_call.h>
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +80,10 @@ class TensorFacts {
     return tensor_->strides().begin();
   }
 
+  const TensorView& view() const {
+    return *tensor_;
+  }
+
  private:
   const TensorView* tensor_;
 };
@@ -140,8 +147,7 @@ namespace opwright {
 
 // Computes with sizes.
 struct Concrete : KnownSizes {
-  // While JAX traces there are no values.
-  static constexpr bool reads_values = false;
+  static constexpr bool reads_values = true;
   using Dtype = opwright::Dtype;
 
   static DtypeFacts default_dtype() {
@@ -153,8 +159,77 @@ struct Concrete : KnownSizes {
   }
 };
 
+// The same for tensors that may have no values, as while JAX traces.
+struct Traced : Concrete {
+  static constexpr bool reads_values = false;
+};
+
 inline bool is_on_cpu(const TensorFacts& tensor) {
   return tensor.device().type == 1;
+}
+
+// A number with `fraction` bits behind those of the exponent, which are at most 15 bits together, as float16 has it.
+inline double small_float(unsigned bits, int exponent_bits, int fraction_bits) {
+  const unsigned fraction = bits & ((1u << fraction_bits) - 1);
+  const unsigned most = (1u << exponent_bits) - 1, exponent = (bits >> fraction_bits) & most;
+  const int bias = static_cast<int>(most >> 1);
+  double value = std::ldexp(static_cast<double>(fraction), 1 - bias - fraction_bits);
+  if (exponent == most) {
+    value = fraction == 0 ? HUGE_VAL : std::nan("");
+  } else if (exponent != 0) {
+    value = std::ldexp(static_cast<double>(fraction + (1u << fraction_bits)), static_cast<int>(exponent) - bias - fraction_bits);
+  }
+  return (bits >> (exponent_bits + fraction_bits)) & 1 ? -value : value;
+}
+
+// An element in memory, of a complex one its real part.
+template <class Value>
+Value element_at(const char* address, std::int32_t dtype) {
+  const auto read = [address](auto item) {
+    std::memcpy(&item, address, sizeof(item));
+    return item;
+  };
+  switch (dtype) {
+    case 0: return static_cast<Value>(read(std::uint8_t()));
+    case 1: return static_cast<Value>(read(std::int8_t()));
+    case 2: return static_cast<Value>(read(std::int16_t()));
+    case 3: return static_cast<Value>(read(std::int32_t()));
+    case 4: return static_cast<Value>(read(std::int64_t()));
+    case 5: return static_cast<Value>(small_float(read(std::uint16_t()), 5, 10));
+    case 6: case 9: return static_cast<Value>(read(float()));
+    case 7: case 10: return static_cast<Value>(read(double()));
+    case 11: return static_cast<Value>(read(std::uint8_t()) != 0);
+    case 15: return static_cast<Value>(small_float(read(std::uint16_t()), 8, 7));
+    case 23: return static_cast<Value>(small_float(read(std::uint8_t()), 5, 2));
+    case 27: return static_cast<Value>(read(std::uint16_t()));
+    case 28: return static_cast<Value>(read(std::uint32_t()));
+    case 29: return static_cast<Value>(read(std::uint64_t()));
+    default: refuse({"values of the dtype ", dtype_name(dtype), " cannot be checked"});
+  }
+}
+
+// The elements of a tensor on the CPU, as integers or as numbers.
+template <class Value>
+Elements<Value> elements(const TensorFacts& facts) {
+  const TensorView& tensor = facts.view();
+  const std::int64_t dims = tensor.dim(), count = tensor.numel(), item = tensor.element_size();
+  std::vector<Value> values;
+  values.reserve(static_cast<std::size_t>(count));
+  std::vector<std::int64_t> index(static_cast<std::size_t>(dims));
+  const char* from = static_cast<const char*>(tensor.address());
+  while (static_cast<std::int64_t>(values.size()) < count) {
+    values.push_back(element_at<Value>(from, facts.scalar_type().code));
+    for (std::int64_t dim = dims; dim-- > 0;) {
+      from += tensor.stride(dim) * item;
+      if (++index[static_cast<std::size_t>(dim)] < tensor.size(dim)) {
+        break;
+      }
+      from -= tensor.size(dim) * tensor.stride(dim) * item;
+      index[static_cast<std::size_t>(dim)] = 0;
+    }
+  }
+  const std::int64_t row = dims == 0 ? 1 : tensor.size(-1);
+  return {std::move(values), std::max<std::int64_t>(row, 1)};
 }
 
 inline std::string shown(const DeviceFacts& device) {
@@ -245,6 +320,17 @@ inline void check_devices(const Operator& op, const Value* values) {
       }
     }
   }
+}
+
+// Whether a program asks for checks of the values of a call, and all of its tensors are in the memory of the CPU.
+inline bool checks_values(const Operator& op, const Value* values) {
+  bool are_readable = checks_values();
+  for (std::int32_t place = 0; are_readable && place < op.argument_count; ++place) {
+    for (std::int64_t item = 0; op.arguments[place].holds_tensors() && item < values[place].count; ++item) {
+      are_readable &= static_cast<const TensorView*>(values[place].items)[item].device().is_cpu();
+    }
+  }
+  return are_readable;
 }
 
 // A copy of a tensor on the CPU in a layout, in the memory of the arena.
