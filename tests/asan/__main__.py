@@ -30,7 +30,7 @@ from opwright.cli.main import main as run_opwright
 from opwright.libraries.judge.accept import Judge
 from opwright.libraries.judge.entry import entry_of
 from opwright.source.text import SourceFile
-from tests.compile.compiler import Compiler, compiler_program
+from tests.compile.compiler import Compiler, compiler_program, sanitizer_variables
 from tests.conformance.report import table
 from tests.field_replay.__main__ import sources_of
 from tests.field_replay.ports import PORTS
@@ -170,12 +170,7 @@ def _source(path: Path, text: str) -> Path:
 
 def sanitized(built: Built, *words: str) -> Any:  # noqa: ANN401
     """What a program that runs with the sanitizer prints as JSON."""
-    # The sanitizer wants the library with exceptions to be there before it starts.
-    names = ("libasan.so", "libstdc++.so")
-    ask = [[str(compiler_program()), f"-print-file-name={name}"] for name in names]
-    runtimes = " ".join([subprocess.check_output(command, text=True).strip() for command in ask])
-    options = "detect_leaks=0:symbolize=0:allocator_may_return_null=1"
-    environment = {**os.environ, "LD_PRELOAD": runtimes, "ASAN_OPTIONS": options, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, **sanitizer_variables(), "OMP_NUM_THREADS": "1"}
     with built.shared.with_suffix(".log").open("a") as log:
         command = [sys.executable, *words]
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, check=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["Compiler", "compiler_program", "torch_folder"]
+__all__ = ["Compiler", "compiler_program", "sanitizer_variables", "torch_folder"]
 
 #: What a syntax check may take, and with it a whole file at this level: the machine may be busy.
 _TIME_LIMIT = 900
@@ -21,6 +21,16 @@ def compiler_program() -> str | None:
     """The C++ compiler that `CXX` names, or the first of the usual ones; None where there is none."""
     candidates = (os.environ.get("CXX"), "g++", "c++", "clang++")
     return next(filter(None, map(shutil.which, filter(None, candidates))), None)
+
+
+def sanitizer_variables() -> dict[str, str]:
+    """The environment in which a Python without AddressSanitizer loads libraries that are built with it."""
+    # The sanitizer wants the library with exceptions to be there before it starts.
+    names = ("libasan.so", "libstdc++.so")
+    ask = [[str(compiler_program()), f"-print-file-name={name}"] for name in names]
+    runtimes = " ".join([subprocess.check_output(command, text=True).strip() for command in ask])
+    options = "detect_leaks=0:symbolize=0:allocator_may_return_null=1"
+    return {"LD_PRELOAD": runtimes, "ASAN_OPTIONS": options}
 
 
 def torch_folder() -> Path:

@@ -22,6 +22,7 @@ from typing import Final
 
 import numpy as np
 
+from tests.compile.compiler import sanitizer_variables
 from tests.frameworks.environments import BUILD, FRAMEWORKS, PROGRAMS, build_wheel, run
 from tests.frameworks.mutations import OPERATORS, calls_of
 
@@ -117,11 +118,8 @@ def gradients(wheel: Path) -> list[str]:
 def sanitized(count: int, seed: int) -> list[str]:
     """What AddressSanitizer reports of changed calls, of a build of its own."""
     wheel = build_wheel("-fsanitize=address -fno-omit-frame-pointer -g", "wheel-asan")
-    library = subprocess.run(["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
-    # Frameworks keep memory until the process ends, and do not free it.
-    options = "detect_leaks=0:abort_on_error=0:exitcode=99"
     try:
-        return differences(wheel, count, seed, "asan", LD_PRELOAD=library.stdout.strip(), ASAN_OPTIONS=options)
+        return differences(wheel, count, seed, "asan", **sanitizer_variables())
     except RuntimeError as error:
         return [str(error)]
 
@@ -133,7 +131,7 @@ def outcomes(wheel: Path, calls: Path, **variables: str) -> dict[str, list[list[
         out, start = calls.with_name(f"{calls.stem}-{framework}.json"), time.monotonic()
         result = run(framework, [str(PROGRAMS / "calls.py"), framework, str(calls), str(out)], wheel, **variables)
         if result.returncode or "AddressSanitizer" in result.stderr:
-            raise RuntimeError(f"{framework}: {result.stdout[-2000:]}{result.stderr[-4000:]}")
+            raise RuntimeError(f"{framework}: {result.stdout[-2000:]}{result.stderr[:4000]}")
         said[framework] = json.loads(out.read_text(encoding="utf-8"))
         print(f"    {framework}: {time.monotonic() - start:.0f} s")
     return said
