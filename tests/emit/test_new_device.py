@@ -199,7 +199,7 @@ NAMING_DEVICES = {
     # The name of its file says for which of these a source has a kernel.
     "opwright.libraries.judge.candidates": {"CPU", "CUDA"},
     # Variables of the environment that begin so are CUDA's.
-    "opwright.libraries.judge.worker": {"CUDA"},
+    "opwright.libraries.judge.worker.loading": {"CUDA"},
     # This key tells two releases apart.
     "opwright.release.version": {"NestedTensorXPU"},
 }

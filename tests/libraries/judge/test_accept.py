@@ -75,8 +75,8 @@ import gc
 
 def scale(x, by):
     for value in gc.get_objects():
-        if type(value).__name__ == "Worker":
-            value._do_read = lambda *_: {"results": [[[{"dtype": "__class__", "shape": [-1, "a"], "at": 1e9}]]]}
+        if type(value).__name__ == "Results":
+            value.read = lambda *_: {"results": [[[{"dtype": "__class__", "shape": [-1, "a"], "at": 1e9}]]]}
     return x * by
 """
 #: A candidate that gives views of one buffer, by turns.
@@ -171,6 +171,42 @@ def test_script_replays_a_finding(scale_judge: Judge, folder: Path, torch_proces
     assert done.stdout.count("tensor(") == 2
 
 
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        ("other threads", "return x * by if threading.current_thread() is threading.main_thread() else x"),
+        ("other threads", "global now\n    now = x\n    return now * by"),
+        (
+            "other threads",
+            "global busy\n    busy += 1\n    result = x * by + (busy > 1 and not sys.gettrace())\n"
+            "    time.sleep(1e-4)\n    busy -= 1\n    return result",
+        ),
+        ("same pointers", "return known.setdefault((x.shape, x.data_ptr(), float(by.sum())), x * by).clone()"),
+        ("same pointers", "return known.setdefault((x.shape, by.data_ptr(), float(x.sum())), x * by).clone()"),
+        ("aliasing", "global at\n    at = (at + 1) % 3\n    return rings[at].resize_(x.shape).copy_(x * by)"),
+        ("many calls", "global at\n    at += 1\n    return x * by + (at > 700)"),
+        ("settings", "return x * by + (torch.get_default_dtype() == torch.float64)"),
+        ("settings", "return x * by + torch.is_inference_mode_enabled()"),
+    ],
+)
+def test_script_replays_what_calls_do_together(
+    scale_judge: Judge, folder: Path, torch_process: TorchProcess, check: str, text: str
+) -> None:
+    """Of calls that are wrong beside others, after them, or in another thread, the script makes the others too."""
+    opening = "import sys, threading, time, torch\n"
+    opening += "known, rings, at, busy = {}, [torch.empty(0) for _ in range(3)], 0, 0\n"
+    verdict = verdict_of(scale_judge, folder, f"{opening}def scale(x, by):\n    {text}\n")
+    assert verdict.finding is not None, verdict
+    assert verdict.finding.check == check, verdict
+    assert len(verdict.finding.script.splitlines()) == 5
+    wrong = torch_process.run(verdict.finding.script, [])
+    assert wrong.returncode == 0, wrong.stderr
+    (folder / "candidate.py").write_text(RIGHT, encoding="utf-8")
+    right = torch_process.run(verdict.finding.script, [])
+    assert right.returncode == 0, right.stderr
+    assert wrong.stdout != right.stdout
+
+
 def test_script_finds_references_elsewhere(
     folder: Path, tmp_path: Path, torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,8 +296,7 @@ def test_the_same_seed_draws_the_same_calls(folder: Path) -> None:
     """Sizes, kinds of values and seeds of tensors follow from the seed, and integers keep to the entry."""
     entry = entry_of(SourceFile.read(f"{folder}/judged.yaml"), "mark_")
     first, second, third = (
-        [Drawer(entry, random).draw(Recipe(profile)) for random in [Random(seed)] for profile in ("odd", "any", "long")]
-        for seed in (1, 1, 2)
+        [Drawer(entry).draw(Recipe(profile), Random(seed)) for profile in ("odd", "any", "long")] for seed in (1, 1, 2)
     )
     assert first == second != third
     for message in first:

@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from opwright.libraries.judge.candidates import Candidate, sanitizer_environment
+from opwright.libraries.judge.candidates import Candidate, has_kernel, sanitizer_environment
 from opwright.libraries.judge.drawing import Case
 from opwright.libraries.judge.entry import JudgedEntry, module_folders
-from opwright.libraries.judge.findings import Found, Unjudged, finding_about, replay_script
+from opwright.libraries.judge.findings import Found, Unjudged, finding_about
+from opwright.libraries.judge.pace import Pace
 from opwright.libraries.judge.processes import CallTooSlow, Desk, Ended, JsonMessage, WorkerLimits, WorkerProcess
+from opwright.libraries.judge.replay import OF_SCRIPTS, replay_script
 from opwright.libraries.judge.verdict import Finding
 
 #: A call that takes so many times as long as one with the same sizes did hangs, and is not only slow.
@@ -43,19 +45,13 @@ class CandidateCalls:
         self._mapped: Final[dict[tuple[str, str], object]] = {}
         #: Seconds of the quickest call for each sizes of tensors.
         self._quickest: Final[dict[str, float]] = {}
+        #: How many calls the candidate has got.
+        self._made = 0
         self._environment: Mapping[str, str] = {}
         self.candidate = candidate
         self.form = ""
+        self.pace: Final = Pace()
         self.compared: Final[Counter[str]] = Counter()
-
-    @property
-    def slowest(self) -> float:
-        """The seconds that calls with the slowest sizes take at least."""
-        return max(self._quickest.values(), default=0.0)
-
-    def is_quick(self, like: str) -> bool:
-        """Whether a call with the same sizes of tensors took less than a tenth of a second."""
-        return self._quickest.get(like, 1.0) < 0.1
 
     def start(self) -> None:
         """Start the server of workers. Raises NotBuilt if the candidate needs AddressSanitizer, which is not here."""
@@ -72,6 +68,7 @@ class CandidateCalls:
         """Load a candidate, by default the one that is judged, and learn its form. Raises Found and Unjudged."""
         chosen = candidate or self.candidate
         name, base = self._entry.name.name, self._entry.name.base
+        names = list(dict.fromkeys([name, base, name.rstrip("_"), "run", "kernel", "kernel_function"]))
         message = {
             "do": "load",
             "kind": chosen.kind,
@@ -81,7 +78,7 @@ class CandidateCalls:
             "folder": chosen.folder,
             "function": chosen.function,
             "operator": self._entry.operator,
-            "names": list(dict.fromkeys([name, base, name.rstrip("_"), "run", "kernel", "kernel_function"])),
+            "names": names,
             "clock": clock,
             "returns": len(self._entry.function.schema.returns),
         }
@@ -92,12 +89,14 @@ class CandidateCalls:
                 raise Unjudged(f"the candidate cannot be loaded here: {text}")
             raise Found(Finding("load", f"the candidate cannot be loaded: {text}"))
         if "form" not in answer:
-            names = ", ".join([f"`{name}`" for name in answer.get("missing", [])])
+            missing = ", ".join([f"`{name}`" for name in answer.get("missing", [])])
             raise Unjudged(
-                f"the candidate has none of the functions {names}: name one, as in `{self.candidate.name}::f`"
+                f"the candidate has none of the functions {missing}: name one, as in `{self.candidate.name}::f`"
             )
         if candidate is None:
             self.form = "operator" if answer["form"] == "operator" else "function"
+            if self.form == "function" and answer.get("name") in names:
+                self.candidate = chosen._replace(function=chosen.function or answer["name"])
 
     def place(
         self, worker: WorkerProcess, case: Case, side: str, arena: str, what: Mapping[str, object]
@@ -118,7 +117,8 @@ class CandidateCalls:
                 raise Unjudged(f"the tensors of a call need more memory: {answer['text']}")
             self._mapped[key] = signature
         written = [place for place, fact in enumerate(placed["tensors"]) if _is_written(placed, fact)]
-        call = {"do": "call", "arena": arena, "positional": placed["positional"], "named": placed["named"], **what}
+        call = {"do": "call", "arena": arena, "positional": placed["positional"], "named": placed["named"]}
+        call |= {name: value for name, value in what.items() if name not in OF_SCRIPTS}
         call["written"] = written
         call["like"] = json.dumps([[fact["dtype"], fact["shape"], fact["stride"]] for fact in placed["tensors"]])
         return call, placed
@@ -138,7 +138,8 @@ class CandidateCalls:
         or if it waits for nothing that works.
         """
         keys = likes or [str(message.pop("like", ""))]
-        start = time.monotonic()
+        self._made += sum([1 + each.get("before", 0) for each in message.get("calls", [message])])
+        start, worked = time.monotonic(), worker.worked()
         try:
             answer = worker.ask(message)
         except Ended as ended:
@@ -157,6 +158,8 @@ class CandidateCalls:
         took = time.monotonic() - start
         for key in keys:
             self._quickest[key] = min(took, self._quickest.get(key, took))
+        if message["do"] == "call" and not message.get("before"):
+            self.pace.learn(case, min(took, worker.worked() - worked))
         return answer
 
     def call(
@@ -183,6 +186,8 @@ class CandidateCalls:
         self, worker: WorkerProcess, case: Case, check: str, answer: JsonMessage, arena: str, what: Mapping[str, object]
     ) -> str:
         """Compare the answer to a call with what is right. Gives the digest of the results. Raises Found."""
+        if answer.get("error") == "NotImplementedError" and not has_kernel(self._entry):
+            raise Unjudged("the entry has no kernel for the CPU, where the calls are made")
         if not has_results(answer):
             error = f"the call raises {answer.get('error')}: {answer.get('text')}"
             raise Found(self.finding(check, case, error, what))
@@ -220,10 +225,9 @@ class CandidateCalls:
         outcome: JsonMessage | None = None,
     ) -> Finding:
         """A finding about a call, with what replays it."""
-        reference = self._entry.function.library_fields.reference
-        assert reference is not None
         candidate = self.candidate.loading_line(self._entry.operator, self.form)
-        script = replay_script(case, candidate, reference.path, self._folders, what or {})
+        reason = {**(what or {}), "before": self._made} if check == "many calls" else what or {}
+        script = replay_script(self._entry, case, candidate, self._folders, reason)
         return finding_about(check, case, text, script, outcome)
 
 

@@ -155,6 +155,11 @@ def _package(folder: str) -> str:
     return path if os.path.isfile(path) else ""
 
 
+def has_kernel(entry: JudgedEntry) -> bool:
+    """Whether the entry says that the operator has a kernel for the tensors of workers."""
+    return entry.function.has_composite_kernel or any(key.name == "CPU" for key in entry.function.kernels)
+
+
 def _only_entry(entry: JudgedEntry, key: str) -> str:
     """The text of a library file that has this entry alone, whose kernel has the name of the operator."""
     document: Any = yaml.safe_load(entry.file.text)

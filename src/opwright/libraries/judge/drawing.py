@@ -18,8 +18,6 @@ from opwright.model.requirements import DimKind, item_name
 from opwright.schema.function import Argument
 from opwright.source.records import NamedTuple
 
-#: How sizes with names are drawn.
-PROFILES: Final = ("small", "odd", "middle", "long", "ones", "empty", "large", "any")
 #: Kinds of floating-point values. The last ones are left out where an entry says which values a tensor has.
 FILLS: Final = (
     *("normal", "positive", "large", "small", "tiny", "denormal", "scales", "ties", "constant", "zeros"),
@@ -72,9 +70,9 @@ class Case(NamedTuple):
 class Drawer:
     """Draws calls of an entry. The same random numbers give the same calls."""
 
-    def __init__(self, entry: JudgedEntry, random: Random) -> None:
+    def __init__(self, entry: JudgedEntry) -> None:
         self._entry: Final = entry
-        self._random: Final = random
+        self._random = Random()
         self._dims: Final = {} if entry.function.requirements is None else dict(entry.function.requirements.dims)
         self._allowed: Final = AllowedDtypes(entry.function.requirements)
         requirements = entry.function.requirements
@@ -115,8 +113,9 @@ class Drawer:
         items = [item for dims in self._dims.values() for item in dims.items]
         return tuple(dict.fromkeys([item.text for item in items if item.kind in (DimKind.named, DimKind.pack)]))
 
-    def draw(self, recipe: Recipe) -> JsonMessage | None:
+    def draw(self, recipe: Recipe, random: Random) -> JsonMessage | None:
         """The message for an oracle that makes a call; None if the recipe gave none that the entry takes."""
+        self._random = random
         for _ in range(60):
             values = self._try(recipe)
             if values is not None:
@@ -222,6 +221,8 @@ class Drawer:
                 if is_special:
                     return random.choice((4097, 9001, 16384, 33333, 40000, 70001))
                 return random.choice((1, 2, 3, 8, 16, 17, 32, 64))
+            case "lean":
+                return random.choice((1025, 2000, 4097)) if is_special else 1
             case "huge":
                 # More than 65,535 are more than some grids have.
                 return random.choice((65537, 70001)) if is_special else random.randint(1, 4)
@@ -239,6 +240,8 @@ class Drawer:
                 return (random.choice((257, 300)),) if is_special else (random.randint(1, 4),)
             case "large":
                 return (random.choice((1025, 2000, 4099)),) if is_special else random.choice(((), (3,), (70,)))
+            case "lean":
+                return (random.choice((1025, 2000, 4099)),) if is_special else ()
             case "huge":
                 return (random.choice((65537, 70001)),) if is_special else ()
             case _:

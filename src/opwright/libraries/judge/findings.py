@@ -1,8 +1,8 @@
-"""Findings: what is wrong with a candidate, in sentences, and five lines of Python that replay a call."""
+"""Findings: what is wrong with a candidate, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from opwright.libraries.judge.drawing import Case
@@ -31,33 +31,6 @@ def finding_about(check: str, case: Case, text: str, script: str = "", outcome: 
     details = outcome or {}
     number, right = str(details.get("found", "")), str(details.get("expected", ""))
     return Finding(check, text, f"{case.text} ({case.recipe})", number, right, details.get("allowed"), script)
-
-
-def replay_script(
-    case: Case, candidate: str, reference: str, folders: Sequence[str], what: Mapping[str, object]
-) -> str:
-    """Five lines that replay a call without Opwright. `candidate` is the line that loads one; `what` says how it is
-    called.
-    """
-    module, _, function = reference.partition(":")
-    before = ""
-    if what.get("before"):
-        before = f"; [candidate(*given) for _ in range({what['before']}) for given in [arguments()[0]]]"
-    settings = what.get("settings")
-    if isinstance(settings, dict) and settings.get("dtype"):
-        before += f"; torch.set_default_dtype(torch.{settings['dtype']})"
-    author = "  # after torch.manual_seed(" in case.script
-    given = case.script.partition("  # after ")[0]
-    seed = f"torch.manual_seed({case.message.get('seed', 0)}), " if author else ""
-    lines = [
-        "import importlib, sys, torch",
-        f"sys.path[:0] = {list(folders)!r}; reference = importlib.import_module({module!r}).{function}",
-        candidate,
-        f"arguments = lambda: ({seed}(lambda *given, **named: (given, named))({given}))" + ("[1]" if author else ""),
-        f"given, named = arguments(){before}; print(candidate(*given, **named)); "
-        "given, named = arguments(); print(reference(*given, **named))",
-    ]
-    return "\n".join(lines)
 
 
 def state_faults(before: JsonMessage, after: JsonMessage, when: str, *, with_environment: bool) -> Iterator[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from random import Random
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.libraries.emit.python.fakes import has_fake
 from opwright.libraries.judge.calls import CandidateCalls, has_results, more_results
 from opwright.libraries.judge.candidates import Candidate, NotBuilt, built, sanitizer_environment
-from opwright.libraries.judge.drawing import FILLS, LAYOUTS, NOT_FINITE, Case, Drawer, Recipe
+from opwright.libraries.judge.cases import DrawnCases
+from opwright.libraries.judge.drawing import Case, Recipe
 from opwright.libraries.judge.entry import JudgedEntry, oracle_facts
 from opwright.libraries.judge.findings import RANDOM_NUMBERS, Found, Unjudged, state_faults, trace_fault
 from opwright.libraries.judge.processes import (
@@ -29,21 +29,32 @@ from opwright.source.records import NamedTuple
 
 #: The bytes that new memory has, as the allocator of the GNU C library is told: two that no number is like.
 _POISONS: Final = (0x2A, 0xD5)
-#: How many calls the function of an author makes.
-_GENERATED: Final = 16
 #: How often a candidate is called in one process, if there is time.
 _MANY: Final = 1100
-#: How often two threads call a candidate at the same time before the call that is compared.
-_TOGETHER: Final = 30
+#: In how many pairs of calls threads meet, how often two call a candidate before the call that is compared, and how
+#: many times longer a call takes beside another one.
+_PAIRS, _TOGETHER, _BESIDE = 6, 30, 4
 #: How many calls give results that are kept, for each of two calls by turns.
 _HELD: Final = 24
-#: At how many steps a call stops for another one, and seconds for all of them.
-_STEPS: Final = 16
-_INTERRUPTED_SECONDS: Final = 4.0
-#: A candidate that needed more seconds for a call gets no huge sizes.
-_SECONDS_OF_HUGE: Final = 2.0
-#: Seconds for many calls, and for all checks.
-_MANY_SECONDS: Final = 20.0
+#: At how many steps a call stops for another one, how many times longer it takes then, and how many at least.
+_STEPS, _STEPPED, _LEAST_STEPS = 16, 10, 3
+#: Samples that are judged of each candidate, however slow it is, and those that are judged again in a fresh process.
+_SAMPLES, _FRESH = 16, 3
+#: Seconds of processors for the calls of each check.
+_SHARES: Final = {
+    "values": 20.0,
+    "same pointers": 6.0,
+    "other pointers": 2.0,
+    "same pointers, many values": 3.0,
+    "kept results": 3.0,
+    "settings": 3.0,
+    "interrupted calls": 3.0,
+    "calls together": 5.0,
+    "many calls": 8.0,
+    "fresh process": 5.0,
+}
+#: Seconds for many calls, and for those that stop, of a candidate that waits.
+_MANY_SECONDS, _INTERRUPTED_SECONDS = 20.0, 10.0
 
 
 class JudgeOptions(NamedTuple):
@@ -65,11 +76,8 @@ class Judgement:
         self._calls: Final = CandidateCalls(entry, candidate, desk, options.limits, options.folders)
         self._desk: Final = desk
         self._options: Final = options
-        self._random: Final = Random(f"{options.seed} {entry.operator}")
-        self._drawer: Final = Drawer(entry, self._random)
-        self._cases: Final[list[Case]] = []
         self._left_out: Final[dict[str, str]] = {}
-        self._is_slow = self._is_slow_for_large = False
+        self._cases: Final = DrawnCases(entry, desk, options.seed, self._left_out)
         self._deadline = 0.0
         self._timings: list[Timing] = []
 
@@ -127,7 +135,7 @@ class Judgement:
             self._calls.load(first)
             loaded = first.ask({"do": "state"})
             self._compare_states(before, loaded, "when it is loaded", with_environment=False)
-            self._draw_cases()
+            self._cases.form = self._calls.form
             self._check_values(first)
             self._check_children(first)
             self._check_pointers(first)
@@ -151,124 +159,63 @@ class Judgement:
             self._check_sanitized(source)
         if self._options.speed is not None:
             other = compared_candidate(self._options.speed, self._entry, self._options.folders)
-            self._timings += timings(self._calls, self._entry, other, self._cases)
-
-    # Drawing
-
-    def _draw_cases(self) -> None:
-        for recipe in self._recipes():
-            self._draw(recipe)
-            self._is_slow_for_large |= recipe.profile == "large" and self._is_slow
-        samples = self._entry.function.library_fields.samples
-        dtypes = self._drawer.dtypes
-        for text in samples:
-            for dtype in dtypes:
-                message = {"do": "draw", "author": text, "seed": self._random.getrandbits(31), "dtype": dtype}
-                self._add(message, f"of the author, {dtype}")
-        generator = self._entry.function.library_fields.sample_generator
-        for _ in range(_GENERATED if generator else 0):
-            message = {"do": "draw", "generator": generator, "seed": self._random.getrandbits(31)}
-            self._add(message, "of the generator")
-        if not self._cases:
-            reason = self._left_out.pop("samples", "the entry says too little about its arguments")
-            raise Unjudged(f"no call can be drawn ({reason}): add `dims`, or `samples`")
-
-    def _recipes(self) -> Iterator[Recipe]:
-        if not self._drawer.can_draw:
-            self._left_out["sizes"] = "the entry does not say the sizes and values of all tensors: its samples are used"
-            return
-        dtypes, choice = self._drawer.dtypes, self._random.choice
-        for profile in ("middle", "small", "odd", "ones", "any", "any", "any"):
-            yield Recipe(profile, dtypes[0])
-        # Each size is long, large and 0 once.
-        for name in self._drawer.names[:6]:
-            yield from (Recipe(profile, dtypes[0], special=name) for profile in ("long", "empty", "large"))
-        for dtype in dtypes[1:]:
-            for profile in ("any", "odd", "long", "middle"):
-                yield Recipe(profile, dtype)
-        for fill in FILLS[1:]:
-            for dtype in dict.fromkeys((dtypes[0], choice(dtypes))):
-                yield Recipe(choice(("odd", "middle", "any")), dtype, fill)
-        for layout in LAYOUTS:
-            for _ in range(2):
-                # Dimensions of size 1 have no strides.
-                yield Recipe(choice(("odd", "middle")), choice(dtypes), "normal", layout)
-        if not self._is_slow_for_large:
-            yield from (Recipe("huge", dtypes[0], special=name) for name in self._drawer.names[:6])
-
-    def _draw(self, recipe: Recipe) -> Case | None:
-        for attempt in range(8):
-            message = self._drawer.draw(recipe)
-            if message is None and recipe.profile == "odd":
-                # Some entries take no odd sizes.
-                recipe = recipe._replace(profile="middle")
-                message = self._drawer.draw(recipe)
-            if message is None:
-                break
-            case = self._add(message, str(recipe), needs=recipe if attempt < 6 else None)
-            if case is not None or self._is_slow:
-                # Where the reference takes too long, it does for other numbers too.
-                return case
-        return None
-
-    def _add(self, message: JsonMessage, recipe: str, *, keep: bool = True, needs: Recipe | None = None) -> Case | None:
-        answer = self._desk.oracle.ask({**message, "form": self._calls.form})
-        self._is_slow = "is_slow" in answer
-        # Calls without results show little, and NaN that reach none.
-        if needs is not None and needs.profile != "empty" and answer.get("results") == 0:
-            return None
-        if needs is not None and needs.fill in NOT_FINITE and answer.get("is_finite"):
-            return None
-        if "case" not in answer:
-            self._left_out.setdefault("samples", str(answer.get("refused") or answer.get("unusable")))
-            return None
-        facts = answer["elements"], answer["is_full"]
-        case = Case(answer["case"], recipe, answer["text"], answer["script"], message, *facts)
-        if keep:
-            self._cases.append(case)
-            self._left_out.pop("samples", None)
-        return case
+            self._timings += timings(self._calls, self._entry, other, self._cases.all)
 
     # Checks
 
-    def _small(self, count: int) -> list[Case]:
-        """Some of the smaller cases with usual numbers."""
-        full = [case for case in self._cases if case.is_full] or self._cases
-        usual = [case for case in full if " normal" in f" {case.recipe}"] or full
-        ordered = sorted(usual, key=lambda case: abs(case.elements - 64))
-        return ordered[:count]
+    def _fitting(self, check: str, cases: Sequence[Case], least: int) -> Sequence[Case]:
+        """The first ones of some calls: as many as fit into the time for a check."""
+        count = self._calls.pace.fitting(cases, _SHARES[check], least)
+        if count < len(cases):
+            self._left_out[check] = f"the candidate is slow: {count} calls in place of {len(cases)}"
+        return cases[:count]
 
-    def _medium(self) -> list[Case]:
-        """A case with some thousands of usual numbers, if there is one."""
-        sized = [case for case in self._small(len(self._cases)) if 1000 <= case.elements <= 20_000]
-        return sized[:1]
+    def _times(self, check: str, case: Case, most: int, least: int, calls: int = 1) -> int:
+        """How often something is done that takes as long as some calls."""
+        number = self._calls.pace.times(case, _SHARES[check] / calls, most, least)
+        if number < most:
+            self._left_out[check] = f"the candidate is slow: {number} in place of {most}"
+        return number
 
     def _check_values(self, worker: WorkerProcess) -> None:
-        for case in self._cases:
-            if case.recipe.startswith("huge ") and self._calls.slowest > _SECONDS_OF_HUGE:
-                self._left_out["sizes above 65,535"] = f"the candidate is slow: {self._calls.slowest:.1f} s for a call"
+        pace, judged = self._calls.pace, list[Case]()
+        left = _SHARES["values"]
+        for case in self._cases.drawn():
+            if pace.is_too_slow(case):
+                self._left_out["some large sizes"] = "the candidate is slow"
                 continue
-            first = self._calls.call(worker, case, "values", settings={"poison": _POISONS[0]})
-            if self._late():
-                self._left_out["values"] = "the time is over"
-                raise Unjudged("the candidate is too slow: not all drawn calls fit into the time")
-            settings = {"poison": _POISONS[1]}
-            try:
-                # Results are read once the memory of the arguments has other values: they share none, and are complete.
-                second = self._calls.call(worker, case, "aliasing", side="start", settings=settings, late=True)
-            except Found:
-                self._calls.call(worker, case, "unwritten memory", side="start", settings=settings)
-                raise
-            self._calls.compared["unwritten memory"] += 1
-            is_exact = not self._is_random() and "nondeterministic_bitwise" not in self._entry.function.tags
-            if first != second and is_exact:
-                # Rounding may differ with alignment; results of the same call may not.
-                again = [
-                    self._calls.call(worker, case, "determinism", side="start", settings=settings) for _ in range(2)
-                ]
-                if again[0] != again[1]:
-                    text = "the same call gives other results each time: the tag `nondeterministic_bitwise` allows that"
-                    raise Found(self._calls.finding("determinism", case, text))
+            if len(judged) >= _SAMPLES and left < 2 * pace.cost(case):
+                self._left_out["values"] = f"the candidate is slow: {len(judged)} samples fit into the time"
+                break
+            judged.append(case)
+            self._check_sample(worker, case)
+            left -= 2 * pace.cost(case)
+            self._cases.is_lean |= pace.is_slow_for_large
+        if not judged:
+            raise Unjudged(f"no call can be drawn ({self._cases.why}): add `dims`, or `samples`")
+        self._cases.all[:] = judged
+
+    def _check_sample(self, worker: WorkerProcess, case: Case) -> None:
+        """Call with two poisons, and read the results late once."""
+        first = self._calls.call(worker, case, "values", settings={"poison": _POISONS[0]})
+        if self._late():
+            self._left_out["values"] = "the time is over"
+            raise Unjudged("the candidate is too slow: not all drawn calls fit into the time")
+        settings = {"poison": _POISONS[1]}
+        try:
+            # Results are read once the memory of the arguments has other values: they share none, and are complete.
+            second = self._calls.call(worker, case, "aliasing", side="start", settings=settings, late=True)
+        except Found:
+            self._calls.call(worker, case, "unwritten memory", side="start", settings=settings)
+            raise
+        self._calls.compared["unwritten memory"] += 1
+        is_exact = not self._is_random() and "nondeterministic_bitwise" not in self._entry.function.tags
+        if first != second and is_exact:
+            # Rounding may differ with alignment; results of the same call may not.
+            again = [self._calls.call(worker, case, "determinism", side="start", settings=settings) for _ in range(2)]
+            if again[0] != again[1]:
+                text = "the same call gives other results each time: the tag `nondeterministic_bitwise` allows that"
+                raise Found(self._calls.finding("determinism", case, text))
 
     def _late(self) -> bool:
         return time.monotonic() > self._deadline
@@ -280,57 +227,36 @@ class Judgement:
     def _is_random(self) -> bool:
         return "nondeterministic_seeded" in self._entry.function.tags
 
-    def _again(self, case: Case) -> Case | None:
-        """A call with the sizes of another one and other numbers."""
-        message = case.message
-        if "values" not in message:
-            message = {**message, "seed": self._random.getrandbits(31)}
-        else:
-            message = {**message, "values": {name: self._other(spec) for name, spec in message["values"].items()}}
-        return self._add(message, case.recipe, keep=False)
-
-    def _nearly(self, case: Case) -> Iterator[Case]:
-        """Calls with all arguments of another one but a tensor, or but an element."""
-        values = case.message.get("values", {})
-        names = [name for name, spec in values.items() if "shape" in spec and 0 not in spec["shape"]]
-        for name in names[:3]:
-            changed = [self._other(values[name])]
-            if "range" not in values[name] and values[name]["shape"]:
-                changed.append({**values[name], "poked": {str(self._random.getrandbits(20)): 1.75}})
-            for spec in changed:
-                other = self._add({**case.message, "values": {**values, name: spec}}, case.recipe, keep=False)
-                if other is not None:
-                    yield other
-
-    def _other(self, spec: JsonMessage) -> JsonMessage:
-        if "tensors" in spec:
-            return {"tensors": [self._other(item) for item in spec["tensors"]]}
-        return {**spec, "seed": self._random.getrandbits(48)} if "seed" in spec else spec
-
     def _check_pointers(self, worker: WorkerProcess) -> None:
         """The same pointers with new values, the same values at new pointers, and both by turns."""
-        for case in self._small(3):
-            other = self._again(case)
-            turns = [case, other or case, case, other or case]
-            turns += [turn for near in self._nearly(case) for turn in (near, case)]
-            for turn in turns:
-                self._calls.call(worker, turn, "same pointers", arena="p")
-            for number, turn in enumerate(turns[:4]):
-                self._calls.call(
-                    worker, turn, "other pointers", arena=f"q{number % 2}", side=("end", "start")[number // 2]
-                )
+        same: list[Case] = []
+        others: list[Case] = []
+        for case in self._cases.small(3):
+            other = self._cases.again(case) or case
+            same += [case, other, case, other, *[turn for near in self._cases.nearly(case) for turn in (near, case)]]
+            others += [case, other, case, other]
+        self._call_by_turns(worker, self._fitting("same pointers", same, 8))
+        for number, turn in enumerate(self._fitting("other pointers", others, 4)):
+            side = ("end", "start")[number // 2 % 2]
+            self._calls.call(worker, turn, "other pointers", arena=f"q{number % 2}", side=side)
         # Who looks at a part of the values sees all of small tensors.
-        for case in self._medium():
-            for near in self._nearly(case):
-                for turn in (case, near):
-                    self._calls.call(worker, turn, "same pointers", arena="p")
+        many = [turn for case in self._cases.medium() for near in self._cases.nearly(case) for turn in (case, near)]
+        self._call_by_turns(worker, self._fitting("same pointers, many values", many, 4))
+
+    def _call_by_turns(self, worker: WorkerProcess, turns: Sequence[Case]) -> None:
+        """Calls whose tensors are where those of the one before were, if they have the same sizes."""
+        before: dict[str, Case] = {}
+        for turn in turns:
+            after = [case for case in before.values() if case.text == turn.text]
+            self._calls.call(worker, turn, "same pointers", arena="p", after=after)
+            before[turn.script] = turn
 
     def _check_kept(self, worker: WorkerProcess) -> None:
         """Results are those of their calls after other calls too."""
         if all(result.annotation is not None and result.annotation.is_write for result in self._returns):
             return
-        (case,) = self._small(1)
-        turns = [case, self._again(case) or case] * _HELD
+        (case,) = self._cases.small(1)
+        turns = self._fitting("kept results", [case, self._cases.again(case) or case] * _HELD, 8)
         for number, turn in enumerate(turns):
             message, _ = self._calls.place(worker, turn, "end", f"k{number % 2}", {"held": True})
             self._calls.ask(worker, message, "aliasing", turn, {})
@@ -338,30 +264,31 @@ class Judgement:
         if not has_results(answer, len(turns)):
             raise Found(self._calls.finding("aliasing", case, "the results of some calls cannot be read after others"))
         for number, (turn, rows) in enumerate(zip(turns, answer["results"], strict=True)):
-            self._calls.compare_results(worker, turn, "aliasing", rows, f"k{number % 2}", {})
+            what = {"kept": turns[number - 1]}
+            self._calls.compare_results(worker, turn, "aliasing", rows, f"k{number % 2}", what)
 
     def _check_batches(self, worker: WorkerProcess) -> None:
         """Elements of a batch are what they are alone."""
         requirements = self._entry.function.requirements
         loops = None if requirements is None else requirements.loops()
         is_plain = not self._entry.function.arguments.writes
-        if not self._drawer.can_draw or loops is None or not is_plain or self._is_random():
+        if not self._cases.can_draw or loops is None or not is_plain or self._is_random():
             self._left_out["batches"] = "no results have dimensions `*b` that are computed alone"
             return
         if any(place.before or place.broadcasts for place in loops.arguments.values()) or None in loops.results:
             self._left_out["batches"] = "the dimensions `*b` do not come first everywhere"
             return
-        dtypes = self._drawer.dtypes
+        dtypes, random = self._cases.dtypes, self._cases.random("rows")
         for number, fill in enumerate(("normal", "scales", "nan", "normal")):
             count = (5, 64, 7, 33)[number]
             recipe = Recipe("odd", dtypes[number % len(dtypes)], fill, batch=(count,))
-            case = self._draw(recipe)
-            if case is None:
+            case = self._cases.draw(recipe, f"batches {number}")
+            if case is None or self._calls.pace.is_too_slow(case):
                 continue
             message, _ = self._calls.place(worker, case, "end", "b", {})
             answer = self._calls.ask(worker, message, "batches", case, {})
             self._calls.compare(worker, case, "batches", answer, "b", {})
-            rows = sorted({0, count - 1, self._random.randrange(count), self._random.randrange(count)})
+            rows = sorted({0, count - 1, random.randrange(count), random.randrange(count)})
             asked = {
                 "do": "rows",
                 "case": case.number,
@@ -377,72 +304,76 @@ class Judgement:
 
     def _check_settings(self, worker: WorkerProcess) -> None:
         """Other settings of the process: default dtypes, numbers of threads, inference mode."""
-        cases = self._small(3)
-        for settings in (
-            {"dtype": "float64"},
-            {"dtype": "bfloat16"},
-            {"threads": 1},
-            {"threads": 4},
-            {"inference": True},
-        ):
-            for case in cases:
-                self._calls.call(worker, case, "settings", settings=settings)
+        kinds = ({"dtype": "float64"}, {"dtype": "bfloat16"}, {"threads": 1}, {"threads": 4}, {"inference": True})
+        cases = [case for case in self._cases.small(3) for _ in kinds]
+        for number, case in enumerate(self._fitting("settings", cases, len(kinds))):
+            self._calls.call(worker, case, "settings", settings=kinds[number % len(kinds)])
 
     def _check_threads(self, worker: WorkerProcess) -> None:
         """Calls from other threads, and from several at the same time."""
-        cases = self._small(4)
+        cases = self._cases.small(4)
         for case in cases[:2]:
             self._calls.call(worker, case, "other threads", settings={"other": True})
         if len(cases) < 2:
             cases *= 2
         # What each run finds comes before what some do.
         self._check_interrupted(worker, cases)
-        for _ in range(6):
-            pair = self._random.sample(cases, 2)
+        random = self._cases.random("threads")
+        # The more calls there are, the more of them meet.
+        before = self._times("calls together", cases[0], 1 + _TOGETHER, 1, 2 * _PAIRS * _BESIDE) - 1
+        for _ in range(_PAIRS):
+            pair = random.sample(cases, 2)
             calls = [self._calls.place(worker, case, "end", f"t{place}", {})[0] for place, case in enumerate(pair)]
             likes = [str(call["like"]) for call in calls]
-            if all(self._calls.is_quick(like) for like in likes):
-                # The more calls there are, the more of them meet.
-                calls = [{**call, "before": _TOGETHER} for call in calls]
-            answer = self._calls.ask(worker, {"do": "together", "calls": calls}, "other threads", pair[0], {}, likes)
+            calls = [{**call, "before": before} for call in calls]
+            message, what = {"do": "together", "calls": calls}, {"beside": pair[1]}
+            answer = self._calls.ask(worker, message, "other threads", pair[0], what, likes)
             if not has_results(answer, len(calls)):
                 text = f"a call beside another one raises {answer.get('error')}: {answer.get('text')}"
-                raise Found(self._calls.finding("other threads", pair[0], text))
+                raise Found(self._calls.finding("other threads", pair[0], text, what))
             results = [*enumerate(answer["results"]), *more_results(answer)]
             for place, rows in [(place, rows) for place, rows in results if 0 <= place < len(pair)]:
-                self._calls.compare_results(worker, pair[place], "other threads", rows, f"t{place}", {})
+                what = {"beside": pair[1 - place]}
+                self._calls.compare_results(worker, pair[place], "other threads", rows, f"t{place}", what)
 
     def _check_interrupted(self, worker: WorkerProcess, cases: list[Case]) -> None:
         """Calls that stop at each of some steps in Python while another thread makes a call."""
         until = time.monotonic() + _INTERRUPTED_SECONDS
-        waits = 0
-        for first, second in ((cases[0], self._again(cases[0]) or cases[1]), (cases[1], cases[0])):
+        random, waits = self._cases.random("steps"), 0
+        most = self._times("interrupted calls", cases[0], _STEPS, _LEAST_STEPS, 4 * _STEPPED)
+        for first, second in ((cases[0], self._cases.again(cases[0]) or cases[1]), (cases[1], cases[0])):
             steps = [1]
             while steps and waits < 2 and time.monotonic() < until:
                 pair, step = (first, second), steps.pop()
                 calls = [self._calls.place(worker, case, "end", f"t{place}", {})[0] for place, case in enumerate(pair)]
                 message = {"do": "interrupt", "calls": calls, "step": step}
                 likes = [str(call["like"]) for call in calls]
-                answer = self._calls.ask(worker, message, "other threads", first, {}, likes)
+                what = {"beside": second, "step": step}
+                answer = self._calls.ask(worker, message, "other threads", first, what, likes)
                 if not has_results(answer, 2):
                     text = f"a call within another one raises {answer.get('error')}: {answer.get('text')}"
-                    raise Found(self._calls.finding("other threads", first, text))
+                    raise Found(self._calls.finding("other threads", first, text, what))
                 for place, (case, rows) in enumerate(zip(pair, answer["results"], strict=True)):
-                    self._calls.compare_results(worker, case, "other threads", rows, f"t{place}", {})
+                    stopped = {**what, "stopped": first} if place else what
+                    self._calls.compare_results(worker, case, "other threads", rows, f"t{place}", stopped)
                 waits += answer.get("waits") is True
                 count = answer.get("steps")
                 if step == 1 and type(count) is int and 1 < count < 1 << 30:
-                    steps = self._random.sample(range(2, count + 1), min(_STEPS, count - 1))
+                    # One in each part, so that a few steps more or less change little.
+                    number = min(most, count - 1)
+                    steps = [2 + int((place + random.random()) / number * (count - 1)) for place in range(number)]
 
     def _check_many(self, worker: WorkerProcess) -> None:
         """More than a thousand calls, each of whose results is right."""
-        cases = sorted(self._small(6), key=lambda case: case.elements)[:3]
-        cases += [other for case in cases[:1] if (other := self._again(case)) is not None]
+        cases = sorted(self._cases.small(6), key=lambda case: case.elements)[:3]
+        cases += [other for case in cases[:1] if (other := self._cases.again(case)) is not None]
+        random = self._cases.random("many")
+        wanted = self._times("many calls", max(cases, key=self._calls.pace.cost), _MANY, 20)
         until = min(time.monotonic() + _MANY_SECONDS, self._deadline)
         done = 0
-        while done < _MANY and time.monotonic() < until:
-            case = cases[self._random.randrange(len(cases))]
-            step = self._random.choice((1, 3, 10, 20))
+        while done < wanted and time.monotonic() < until:
+            case = cases[random.randrange(len(cases))]
+            step = random.choice((1, 3, 10, 20))
             self._calls.call(worker, case, "many calls", arena="m", before=step - 1)
             done += step
         if done < 1000:
@@ -450,13 +381,11 @@ class Judgement:
 
     def _check_fresh(self) -> None:
         """A fresh process, with another environment and clock, in which calls come in another order."""
+        special = [case for case in self._cases.all if "large" in case.recipe or "long" in case.recipe]
         worker = self._calls.worker()
         try:
             self._calls.load(worker, clock=400)
-            for case in [*reversed(self._cases)][:12]:
-                self._calls.call(worker, case, "fresh process")
-            special = [case for case in self._cases if "large" in case.recipe or "long" in case.recipe]
-            for case in special[:2]:
+            for case in self._fitting("fresh process", [*reversed(self._cases.all)][:12] + special[:2], _FRESH):
                 self._calls.call(worker, case, "fresh process")
         except Ended as ended:
             raise Found(Finding("fresh process", str(ended))) from None
@@ -489,7 +418,7 @@ class Judgement:
         if function.arguments.writes:
             self._left_out["gradients"] = "the operator writes to its arguments"
             return
-        cases = [case for case in self._small(4) if case.elements < 400][:2]
+        cases = [case for case in self._cases.small(4) if case.elements < 400][:2]
         for case in cases:
             message, placed = self._calls.place(worker, case, "end", "g", {})
             names, leaves = [], []
@@ -540,7 +469,7 @@ class Judgement:
             self._left_out["compile"] = "traces call the reference, which no worker has: the entry declares no outputs"
             return
         worker = self._calls.worker(seconds=60)
-        case = self._small(1)[0]
+        case = self._cases.small(1)[0]
         try:
             self._calls.load(worker)
             self._calls.call(worker, case, "fresh process")
@@ -571,7 +500,7 @@ class Judgement:
 
     def _check_vmap(self, worker: WorkerProcess, case: Case) -> None:
         """`torch.vmap` gives what one call after the other gives."""
-        other = None if self._entry.function.arguments.writes else self._again(case)
+        other = None if self._entry.function.arguments.writes else self._cases.again(case)
         if other is None:
             self._left_out["vmap"] = "the operator writes to its arguments"
             return
@@ -593,7 +522,7 @@ class Judgement:
         worker = self._calls.worker()
         try:
             self._calls.load(worker)
-            for case in self._small(3):
+            for case in self._cases.small(3):
                 for message in self._broken(case):
                     answer = self._desk.oracle.ask({**message, "form": self._calls.form, "wrong": True})
                     if "refused" not in answer or "case" not in answer:
@@ -642,7 +571,7 @@ class Judgement:
             return
         try:
             self._calls.load(worker, candidate=candidate)
-            for case in self._cases[:40]:
+            for case in self._cases.all[:40]:
                 self._calls.call(worker, case, check)
         except Ended as ended:
             raise Found(Finding(check, str(ended))) from None

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from opwright.files.memory import memory_folder
 from opwright.libraries.judge import worker
-from opwright.libraries.judge.worker import receive, send
+from opwright.libraries.judge.worker.protocol import receive, send
 from opwright.source.records import NamedTuple
 
 JsonMessage: TypeAlias = "dict[str, Any]"
@@ -149,7 +149,7 @@ class Desk:
         """Start the server of workers that have some more variables, if there is none yet."""
         key = tuple(sorted(environment.items()))
         if key not in self._servers:
-            program = os.path.abspath(worker.__file__)
+            program = os.path.dirname(os.path.abspath(worker.__file__))
             variables = {**worker_environment(self.folder), **environment}
             self._servers[key] = Process(["-I", program], variables, self.folder)
         return self._servers[key]
@@ -252,6 +252,14 @@ class WorkerProcess:
         if not select.select([self._status], [], [], 2)[0]:
             return "nobody knows how"
         return os.read(self._status, 100).decode("utf-8", "replace") or "nobody knows how"
+
+    def worked(self) -> float:
+        """The seconds of processors that the worker has used; 0 where that is not known."""
+        try:
+            # The clock of a process, as `clock_getcpuclockid` gives it.
+            return time.clock_gettime(~self.pid << 3 | 2)
+        except OSError:
+            return 0.0
 
     def is_idle(self) -> bool:
         """Whether neither the worker nor a process that it started works for some seconds."""
