@@ -14,6 +14,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.cli.schema import schema_text
+from opwright.libraries.judge import judging
 from opwright.libraries.judge.accept import Judge
 from opwright.libraries.judge.candidates import find_candidate
 from opwright.libraries.judge.drawing import Drawer, Recipe
@@ -55,6 +56,11 @@ operators:
   dtypes: {x: float32, sum: x, squares: x}
   saved: squares
   reference: judged_reference:sums
+- func: size(Tensor x) -> Tensor
+  dispatch: {CPU: size}
+  dims: {x: "n d", return: "n d"}
+  dtypes: {x: float32, return: x}
+  reference: judged_reference:size
 """
 REFERENCE = """\
 def scale(x, by):
@@ -68,6 +74,9 @@ def twice(x):
 
 def sums(x):
     return x.sum(-1), (x * x).sum(-1)
+
+def size(x):
+    return x.abs()
 """
 #: A candidate that finds what writes its results, and answers in its place.
 ANSWERING = """\
@@ -91,6 +100,15 @@ def scale(x, by):
     return ring[at : at + x.numel()].view(x.shape).copy_(x * by)
 """
 RIGHT = "def scale(x, by):\n    return by * x\n"
+#: A right one that keeps memory for each thread, which a call that records a graph would make a part of it.
+KEEPING = """\
+import threading, torch
+own = threading.local()
+
+def scale(x, by):
+    if not hasattr(own, "memory"): own.memory = torch.empty(1 << 21)
+    return own.memory[: x.numel()].view(x.shape).copy_(x).mul_(by).clone()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +143,38 @@ def test_right_kernel_is_accepted(scale_judge: Judge, folder: Path) -> None:
     assert counts["many calls"] > 20
     assert counts["second gradients"] == 2
     assert set(dict(verdict.not_compared)) <= {"many calls"}
+
+
+def test_memory_of_a_thread_is_accepted(scale_judge: Judge, folder: Path) -> None:
+    """Gradients are computed where no other calls are made."""
+    verdict = verdict_of(scale_judge, folder, KEEPING)
+    assert verdict, verdict
+
+
+def test_gradients_may_be_zeros_without_memory(folder: Path) -> None:
+    """PyTorch's second gradients of `abs` are some."""
+    with Judge(f"{folder}/judged.yaml::size") as judge:
+        verdict = verdict_of(judge, folder, "def size(x):\n    return x.abs()\n")
+    assert verdict, verdict
+    assert dict(verdict.compared)["second gradients"] == 2
+
+
+def test_slow_kernels_get_fewer_calls(scale_judge: Judge, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict says which checks made fewer calls. The same seed gives the same finding as of a quick kernel."""
+    slow = "import time\ndef scale(x, by):\n    until = time.thread_time() + SECONDS * x.numel()\n"
+    slow += "    while time.thread_time() < until: pass\n    return x * by FAULT\n"
+    shares = {check: seconds / 20 for check, seconds in judging._SHARES.items()}
+    monkeypatch.setattr(judging, "_SHARES", shares)
+    verdict = verdict_of(scale_judge, folder, slow.replace("SECONDS", "1e-4").replace("FAULT", ""), seed=3)
+    assert verdict, verdict
+    assert {"values", "many calls", "kept results", "some large sizes"} <= dict(verdict.not_compared).keys()
+    assert dict(verdict.compared)["values"] >= 16
+    fault = "+ (x.shape[-1] == 1 and x.numel() > 1)"
+    findings = [
+        verdict_of(scale_judge, folder, slow.replace("SECONDS", seconds).replace("FAULT", fault), seed=3).finding
+        for seconds in ("0", "1e-4")
+    ]
+    assert findings[0] == findings[1] is not None
 
 
 @pytest.mark.parametrize(
@@ -232,6 +282,9 @@ def test_written_arguments_are_compared(folder: Path) -> None:
     with Judge(f"{folder}/judged.yaml::mark_") as judge:
         verdict = verdict_of(judge, folder, wrong)
         assert verdict.verdict == "refused", verdict
+        # Nothing is allowed to be written where there is no index, for which no value has to be in the range.
+        verdict = verdict_of(judge, folder, f"{right}    if not len(index): x.zero_()\n")
+        assert verdict.verdict == "refused", verdict
         assert verdict_of(judge, folder, right)
 
 
@@ -299,6 +352,9 @@ def test_the_same_seed_draws_the_same_calls(folder: Path) -> None:
         [Drawer(entry).draw(Recipe(profile), Random(seed)) for profile in ("odd", "any", "long")] for seed in (1, 1, 2)
     )
     assert first == second != third
+    message = Drawer(entry).draw(Recipe("odd", fill="nan", only="index"), Random(1))
+    assert message is not None
+    assert message["values"]["x"]["fill"] == "normal"
     for message in first:
         assert message is not None
         rows = message["values"]["x"]["shape"][0]

@@ -15,9 +15,10 @@ from opwright.libraries.judge.drawing import Case
 from opwright.libraries.judge.entry import JudgedEntry, module_folders
 from opwright.libraries.judge.findings import Found, Unjudged, finding_about
 from opwright.libraries.judge.pace import Pace
-from opwright.libraries.judge.processes import CallTooSlow, Desk, Ended, JsonMessage, WorkerLimits, WorkerProcess
+from opwright.libraries.judge.processes import CallTooSlow, Desk, Ended, WorkerLimits, WorkerProcess
 from opwright.libraries.judge.replay import OF_SCRIPTS, replay_script
 from opwright.libraries.judge.verdict import Finding
+from opwright.libraries.judge.worker.protocol import JsonMessage
 
 #: A call that takes so many times as long as one with the same sizes did hangs, and is not only slow.
 _HANGS: Final = 100

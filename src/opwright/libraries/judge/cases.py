@@ -12,7 +12,8 @@ from typing import Final
 
 from opwright.libraries.judge.drawing import FILLS, LAYOUTS, NOT_FINITE, Case, Drawer, Recipe
 from opwright.libraries.judge.entry import JudgedEntry
-from opwright.libraries.judge.processes import Desk, JsonMessage
+from opwright.libraries.judge.processes import Desk
+from opwright.libraries.judge.worker.protocol import JsonMessage
 
 #: How many calls the function of an author makes.
 _GENERATED: Final = 16
@@ -97,6 +98,13 @@ class DrawnCases:
             Recipe(choice(("odd", "middle", "any")), dtype, fill)
             for fill in FILLS[1:]
             for dtype in dict.fromkeys((dtypes[0], choice(dtypes)))
+        ]
+        # NaN in one tensor may reach all results.
+        filled += [
+            Recipe(choice(("odd", "middle")), choice(dtypes), fill, only=name)
+            for fill in NOT_FINITE
+            for name in self._drawer.floating[:_NAMES]
+            if len(self._drawer.floating) > 1
         ]
         # Dimensions of size 1 have no strides.
         laid_out = [

@@ -12,7 +12,7 @@ from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_s
 from opwright.libraries.emit.drawn_samples import AllowedDtypes
 from opwright.libraries.emit.drawn_values import Limits, limits_of
 from opwright.libraries.judge.entry import JudgedEntry
-from opwright.libraries.judge.processes import JsonMessage
+from opwright.libraries.judge.worker.protocol import JsonMessage
 from opwright.model.declared_outputs import DTYPE_CLASSES, TORCH_DTYPES, dtype_names
 from opwright.model.requirements import DimKind, item_name
 from opwright.schema.function import Argument
@@ -37,7 +37,8 @@ _LARGE: Final = 1 << 16
 class Recipe(NamedTuple):
     """What is drawn: how sizes are chosen, the dtype of floating-point tensors, values, and a layout.
 
-    `special` is the name whose size is long, large or 0; without it, one is drawn.
+    `special` is the name whose size is long, large or 0; without it, one is drawn. `only` is the tensor that has such
+    values, and others have usual ones; without it, all have.
     """
 
     profile: str = "middle"
@@ -46,6 +47,7 @@ class Recipe(NamedTuple):
     layout: str = ""
     batch: tuple[int, ...] | None = None
     special: str = ""
+    only: str = ""
 
     def __str__(self) -> str:
         parts = [self.profile, self.dtype, self.fill, self.layout]
@@ -106,6 +108,11 @@ class Drawer:
             if codes is not None and self._allowed.can_be_floating(name):
                 allowed += [TORCH_DTYPES[text] for text in dtype_names(codes) if text in TORCH_DTYPES]
         return tuple([name for name in _FLOATING if name in allowed]) or ("float32",)
+
+    @property
+    def floating(self) -> tuple[str, ...]:
+        """The names of tensors that may have floating-point numbers."""
+        return tuple([name for name in self._dims if self._allowed.can_be_floating(name)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -188,6 +195,8 @@ class Drawer:
         # Sizes that conditions compare with each other are often the same, or powers of two.
         if len(singles) > 1 and random.random() < 0.2:
             first, second = random.sample(singles, 2)
+            if second == special:
+                first, second = second, first
             sizes[second] = sizes[first]
         for name in packs:
             sizes[name] = self._pack(profile, name == special) if recipe.batch is None else recipe.batch
@@ -282,7 +291,8 @@ class Drawer:
         dtype = wanted if wanted in names else integers if integers in names else names[0]
         if codes is not None and len(codes) == len(DTYPE_CLASSES["floating"]) and wanted not in names:
             dtype = "float32"
-        spec: JsonMessage = {"shape": list(shape), "dtype": dtype, "fill": recipe.fill, "seed": random.getrandbits(48)}
+        fill = recipe.fill if recipe.only in ("", name) else FILLS[0]
+        spec: JsonMessage = {"shape": list(shape), "dtype": dtype, "fill": fill, "seed": random.getrandbits(48)}
         if dtype in ("int8", "uint8"):
             spec["range"] = (-128, 127) if dtype == "int8" else (0, 255)
         elif dtype.startswith(("int", "uint")):

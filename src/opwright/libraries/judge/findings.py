@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.libraries.judge.drawing import Case
-from opwright.libraries.judge.processes import JsonMessage
 from opwright.libraries.judge.verdict import Finding
+from opwright.libraries.judge.worker.protocol import JsonMessage
 
 _VARIABLES_OF_PYTORCH: Final = ("TORCH", "PYTORCH", "TRITON", "KINETO")
 #: The name of PyTorch's random numbers among what a process has set.

@@ -13,17 +13,10 @@ from opwright.libraries.judge.cases import DrawnCases
 from opwright.libraries.judge.drawing import Case, Recipe
 from opwright.libraries.judge.entry import JudgedEntry, oracle_facts
 from opwright.libraries.judge.findings import RANDOM_NUMBERS, Found, Unjudged, state_faults, trace_fault
-from opwright.libraries.judge.processes import (
-    CallTooSlow,
-    Desk,
-    Ended,
-    JsonMessage,
-    ProcessFailed,
-    WorkerLimits,
-    WorkerProcess,
-)
+from opwright.libraries.judge.processes import CallTooSlow, Desk, Ended, ProcessFailed, WorkerLimits, WorkerProcess
 from opwright.libraries.judge.timing import compared_candidate, timings
 from opwright.libraries.judge.verdict import ACCEPTED, REFUSED, UNDECIDED, Finding, Timing, Verdict
+from opwright.libraries.judge.worker.protocol import JsonMessage
 from opwright.schema.function import Return
 from opwright.source.records import NamedTuple
 
@@ -143,7 +136,6 @@ class Judgement:
             self._check_batches(first)
             self._check_settings(first)
             self._check_threads(first)
-            self._check_gradients(first)
             self._check_many(first)
             self._compare_states(loaded, first.ask({"do": "state"}), "when it is called", with_environment=True)
             self._check_children(first)
@@ -152,6 +144,7 @@ class Judgement:
         finally:
             first.close()
         self._check_fresh()
+        self._check_gradients()
         if self._calls.form == "operator":
             self._check_transforms()
             self._check_refusals()
@@ -190,7 +183,9 @@ class Judgement:
             judged.append(case)
             self._check_sample(worker, case)
             left -= 2 * pace.cost(case)
-            self._cases.is_lean |= pace.is_slow_for_large
+            if pace.is_slow_for_large:
+                self._cases.is_lean = True
+                self._left_out["some large sizes"] = "the candidate is slow"
         if not judged:
             raise Unjudged(f"no call can be drawn ({self._cases.why}): add `dims`, or `samples`")
         self._cases.all[:] = judged
@@ -412,12 +407,25 @@ class Judgement:
 
     # Gradients
 
-    def _check_gradients(self, worker: WorkerProcess) -> None:
-        """Gradients and second gradients, where the candidate records what they need."""
-        function = self._entry.function
-        if function.arguments.writes:
+    def _check_gradients(self) -> None:
+        """Gradients and second gradients, where the candidate records what they need.
+
+        They are computed in a process of their own: what a candidate keeps in memory of its own gets a graph too.
+        """
+        if self._entry.function.arguments.writes:
             self._left_out["gradients"] = "the operator writes to its arguments"
             return
+        worker = self._calls.worker()
+        try:
+            self._calls.load(worker)
+            self._compare_gradients(worker)
+        except Ended as ended:
+            raise Found(Finding("gradients", str(ended))) from None
+        finally:
+            worker.close()
+
+    def _compare_gradients(self, worker: WorkerProcess) -> None:
+        function = self._entry.function
         cases = [case for case in self._cases.small(4) if case.elements < 400][:2]
         for case in cases:
             message, placed = self._calls.place(worker, case, "end", "g", {})

@@ -21,12 +21,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from opwright.libraries.judge.worker.confinement import hide_memory
-from opwright.libraries.judge.worker.protocol import receive, send
+from opwright.libraries.judge.worker.protocol import JsonMessage, receive, send
 
 #: PyTorch has no types here.
 _Torch: TypeAlias = Any
 _Tensor: TypeAlias = Any
-_Message: TypeAlias = "dict[str, Any]"
 
 _PAGE: Final = mmap.PAGESIZE
 #: How long the reference may take for a call, with what finds out how exact it is.
@@ -63,7 +62,7 @@ class _Placed(NamedTuple):
 class Oracle:
     """The calls of one entry, and the truth about them."""
 
-    def __init__(self, facts: _Message) -> None:
+    def __init__(self, facts: JsonMessage) -> None:
         self._torch: Final[_Torch] = import_module("torch")
         self._tree: Final[Any] = import_module("torch.utils._pytree")
         self._facts: Final = facts
@@ -76,15 +75,15 @@ class Oracle:
             self._judge["_torch"] = SimpleNamespace(**{**vars(self._torch), "_check": _expect})
         module, _, name = facts["reference"].partition(":")
         self._reference: Final[Callable[..., Any]] = getattr(_imported(module, facts["folders"]), name)
-        self._arguments: Final[list[_Message]] = facts["arguments"]
+        self._arguments: Final[list[JsonMessage]] = facts["arguments"]
         self._written: Final = [argument["name"] for argument in self._arguments if argument["written"]]
         self._cases: Final[list[_Case]] = []
-        self._drawn: Final[dict[str, _Message]] = {}
+        self._drawn: Final[dict[str, JsonMessage]] = {}
         self._torch.set_num_threads(1)
 
     # Arguments
 
-    def do_draw(self, message: _Message) -> _Message:
+    def do_draw(self, message: JsonMessage) -> JsonMessage:
         """Make a call, unless the entry refuses it or nothing is known of it. Gives its number.
 
         Candidates that are judged with the same seed get the same calls.
@@ -94,7 +93,7 @@ class Oracle:
             self._drawn[key] = self._draw(message)
         return self._drawn[key]
 
-    def _draw(self, message: _Message) -> _Message:
+    def _draw(self, message: JsonMessage) -> JsonMessage:
         try:
             values, script = self._values(message)
         except Exception as error:
@@ -120,7 +119,7 @@ class Oracle:
         self._cases.append(case)
         return {"case": len(self._cases) - 1, "text": self._text(values), "script": script, **self._shape_of(case)}
 
-    def _values(self, message: _Message) -> tuple[dict[str, Any], str]:
+    def _values(self, message: JsonMessage) -> tuple[dict[str, Any], str]:
         """The values of the arguments, and the Python text that makes them."""
         torch = self._torch
         names = [argument["name"] for argument in self._arguments]
@@ -164,7 +163,7 @@ class Oracle:
         ]
         return values, ", ".join(parts)
 
-    def _expression(self, spec: _Message, layout: str) -> str:
+    def _expression(self, spec: JsonMessage, layout: str) -> str:
         if "value" in spec:
             return repr(spec["value"])
         if "tensors" in spec:
@@ -218,7 +217,7 @@ class Oracle:
     def _truth_of(self, function: Callable[[Any], list[_Tensor]], call: Any) -> Any:  # noqa: ANN401
         return self._engine["truth_of"](function, call)
 
-    def _shape_of(self, case: _Case) -> _Message:
+    def _shape_of(self, case: _Case) -> JsonMessage:
         return {
             "zeros": self._engine["passes_as_zeros"](case.truth) if case.truth is not None else [],
             "elements": max([tensor.numel() for tensor in self._tensors(case.values)], default=0),
@@ -245,7 +244,7 @@ class Oracle:
 
     # Memory
 
-    def do_place(self, message: _Message) -> _Message:
+    def do_place(self, message: JsonMessage) -> JsonMessage:
         """Write the tensors of a call into two open files: those that are only read, and those that are written.
 
         Storages end, or begin, where pages that nobody may touch do.
@@ -254,8 +253,8 @@ class Oracle:
         values, sizes = case.values, [0, 0]
         places: dict[int, int] = {}
         placed: list[_Placed] = []
-        facts: list[_Message] = []
-        specs: dict[str, _Message] = {}
+        facts: list[JsonMessage] = []
+        specs: dict[str, JsonMessage] = {}
         for name, value in values.items():
             specs[name] = self._spec(value, name in self._written, message["side"], places, placed, facts, sizes)
         case.storages = placed
@@ -281,9 +280,9 @@ class Oracle:
         side: str,
         places: dict[int, int],
         placed: list[_Placed],
-        facts: list[_Message],
+        facts: list[JsonMessage],
         sizes: list[int],
-    ) -> _Message:
+    ) -> JsonMessage:
         if isinstance(value, list) and any(isinstance(item, self._torch.Tensor) for item in value):
             return {
                 "tensors": [
@@ -329,7 +328,7 @@ class Oracle:
 
     # What was found
 
-    def do_check(self, message: _Message) -> _Message:
+    def do_check(self, message: JsonMessage) -> JsonMessage:
         """What is wrong with the results of a call, and with the arguments that it wrote."""
         case = self._cases[message["case"]]
         rows, (file, own_file) = self._rows(message["results"]), message["files"]
@@ -356,7 +355,7 @@ class Oracle:
             case.accepted.add(key)
         return {**answer, "digest": digest}
 
-    def _fault(self, tensors: Sequence[_Tensor], truth: Any, tolerance: float = 0) -> _Message:  # noqa: ANN401
+    def _fault(self, tensors: Sequence[_Tensor], truth: Any, tolerance: float = 0) -> JsonMessage:  # noqa: ANN401
         """What is wrong with tensors beside the truth: a sentence, and the first wrong number with what is allowed."""
         torch = self._torch
         dtypes = [str(tensor.dtype).removeprefix("torch.") for tensor in tensors]
@@ -365,7 +364,7 @@ class Oracle:
         eased = [_eased(torch, value, exact, rounded) for value, exact, rounded in pairs]
         eased += tensors[len(eased) :]
         text = self._engine["fault_of"](eased, truth, tolerance)
-        answer: _Message = {"fault": text}
+        answer: JsonMessage = {"fault": text}
         for place, value in enumerate(eased if text else ()):
             if place >= len(truth.exact) or value.shape != truth.exact[place].shape:
                 break
@@ -381,7 +380,7 @@ class Oracle:
                 break
         return answer
 
-    def _read(self, fact: _Message, file: int) -> _Tensor:
+    def _read(self, fact: JsonMessage, file: int) -> _Tensor:
         """A tensor that a worker wrote. What the worker says of it may be anything. Raises _Unreadable."""
         torch = self._torch
         try:
@@ -398,7 +397,7 @@ class Oracle:
             pass
         raise _Unreadable("the worker's results cannot be read")
 
-    def _rows(self, rows: object) -> list[list[_Message]]:
+    def _rows(self, rows: object) -> list[list[JsonMessage]]:
         """The results of a call, each as a list of tensors. Raises _Unreadable."""
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             raise _Unreadable("the worker's results cannot be read")
@@ -433,7 +432,7 @@ class Oracle:
         tensors = [tensor for name in self._written for tensor in self._tensors({name: case.values[name]})]
         return [new.get(id(tensor), tensor) for tensor in tensors], ""
 
-    def do_stack(self, message: _Message) -> _Message:
+    def do_stack(self, message: JsonMessage) -> JsonMessage:
         """Two calls as one with another first dimension of all tensors."""
         torch = self._torch
         cases = [self._cases[number] for number in message["cases"]]
@@ -458,7 +457,7 @@ class Oracle:
 
     # Rows, batches, gradients
 
-    def do_rows(self, message: _Message) -> _Message:
+    def do_rows(self, message: JsonMessage) -> JsonMessage:
         """What is wrong with parts of the results of a call, beside what is right for each part of the batch alone."""
         torch = self._torch
         case = self._cases[message["case"]]
@@ -483,7 +482,7 @@ class Oracle:
                 return {**answer, "fault": f"element {row} of {count} of the batch, alone: {answer['fault']}"}
         return {"fault": ""}
 
-    def do_gradient(self, message: _Message) -> _Message:
+    def do_gradient(self, message: JsonMessage) -> JsonMessage:
         """What is wrong with gradients, and second gradients, of some arguments."""
         case = self._cases[message["case"]]
         torch = self._torch
@@ -609,7 +608,7 @@ def _format(layout: str) -> dict[str, Any]:
     return {"memory_format": import_module("torch").channels_last} if layout == "channels_last" else {}
 
 
-def expression(spec: _Message) -> str:
+def expression(spec: JsonMessage) -> str:
     """The expression of a tensor with values of a kind, which follow from a seed."""
     shape, kind, dtype = tuple(spec["shape"]), spec["fill"], spec["dtype"]
     count = math.prod(shape)
@@ -618,6 +617,9 @@ def expression(spec: _Message) -> str:
         generator = f"generator=torch.Generator().manual_seed({spec['seed'] + more})"
         return f"torch.{function}({shape}, {generator}, dtype=torch.float64)"
 
+    if not count:
+        # No range of values has to have some.
+        return f"torch.zeros({shape}, dtype=torch.{dtype})"
     if dtype == "bool":
         return f"({drawn('rand')} < 0.5)"
     if "range" in spec:
@@ -645,12 +647,12 @@ def expression(spec: _Message) -> str:
             **(_HALF if dtype in ("float16", "bfloat16") else _SINGLE),
         )
     text += _ORDERS.get(spec.get("order", ""), "") if shape else ""
-    for place, value in spec.get("fixed", {}).items() if count else ():
+    for place, value in spec.get("fixed", {}).items():
         # A number of the allowed range at both ends leaves what is between in its order.
         text += f".index_fill(-1, torch.tensor({int(place) % shape[-1]}), {value!r})"
     for number, value in enumerate(spec.get("sometimes", ())):
         text += f".masked_fill({drawn('rand', 2 + number)} < {0.25 / len(spec['sometimes'])!r}, {value!r})"
-    for place, value in spec.get("poked", {}).items() if count else ():
+    for place, value in spec.get("poked", {}).items():
         text += f".flatten().index_fill(0, torch.tensor({int(place) % count}), {value!r}).view({shape})"
     return f"{text}.to(torch.{dtype})"
 
@@ -713,7 +715,7 @@ def _imported(module: str, folders: Sequence[str]) -> ModuleType:
 def serve(connection: socket.socket) -> None:
     """Answer messages about one entry after the other."""
     oracle: Oracle | None = None
-    facts_of_entry: _Message = {}
+    facts_of_entry: JsonMessage = {}
     while (received := receive(connection)) is not None:
         message, files = received
         message |= {"files": files} if files else {}

@@ -15,14 +15,12 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from opwright.files.memory import memory_folder
 from opwright.libraries.judge import worker
-from opwright.libraries.judge.worker.protocol import receive, send
+from opwright.libraries.judge.worker.protocol import JsonMessage, receive, send
 from opwright.source.records import NamedTuple
-
-JsonMessage: TypeAlias = "dict[str, Any]"
 
 #: Variables that would tell a candidate where it runs.
 _TELLING: Final = ("OPWRIGHT", "PYTEST", "PYTHON", "CI", "GITHUB_", "COV", "TOX_", "NOX_")

@@ -34,7 +34,7 @@ def replay_script(
     before = what.get("after")
     others = [other] if other is not None else before if isinstance(before, list) else []
     names = f"arguments{'' if not others else ', others' if other is not None else ', *others'} = "
-    made = ", ".join([f"lambda: {_arguments(each)}" for each in (case, *others)])
+    texts = ", ".join([f"lambda: {_arguments(each)}" for each in (case, *others)])
     result = "candidate(*given, **named)"
     writes = bool(entry.function.arguments.writes)
     shown = f"{result}, given, named" if writes else result
@@ -80,7 +80,7 @@ def replay_script(
         f"import {modules}",
         f"sys.path[:0] = {list(folders)!r}; reference = importlib.import_module({module!r}).{function}",
         candidate,
-        f"{names}{made}",
+        f"{names}{texts}",
         f"{settings}{called}; {ending}",
     ]
     return "\n".join(lines)

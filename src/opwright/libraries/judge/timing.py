@@ -11,8 +11,9 @@ from opwright.libraries.judge.candidates import Candidate, find_candidate
 from opwright.libraries.judge.drawing import Case
 from opwright.libraries.judge.entry import JudgedEntry, module_folders
 from opwright.libraries.judge.findings import Found
-from opwright.libraries.judge.processes import Ended, JsonMessage, WorkerProcess
+from opwright.libraries.judge.processes import Ended, WorkerProcess
 from opwright.libraries.judge.verdict import Timing
+from opwright.libraries.judge.worker.protocol import JsonMessage
 
 
 def timings(calls: CandidateCalls, entry: JudgedEntry, other: Candidate, cases: Sequence[Case]) -> Iterator[Timing]:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any, Final
 
 from .confinement import C
-from .loading import Candidate
+from .loading import LoadedCandidate
 from .memory import Memory
-from .protocol import Message, Tensor, Torch
+from .protocol import JsonMessage, Tensor, Torch
 from .results import Results
 from .threads import Outcomes, in_thread
 
@@ -24,7 +24,7 @@ _PERTURB: Final = -6
 class Calls:
     """What is called, with what, and where results go."""
 
-    def __init__(self, torch: Torch, candidate: Candidate, memory: Memory, results: Results) -> None:
+    def __init__(self, torch: Torch, candidate: LoadedCandidate, memory: Memory, results: Results) -> None:
         self._torch: Final = torch
         self._candidate: Final = candidate
         self._memory: Final = memory
@@ -53,7 +53,7 @@ class Calls:
                 if "dtype" in settings and torch.get_default_dtype() == getattr(torch, settings["dtype"]):
                     torch.set_default_dtype(dtype)
 
-    def _call(self, message: Message, place: int = 0) -> Any:  # noqa: ANN401
+    def _call(self, message: JsonMessage, place: int = 0) -> Any:  # noqa: ANN401
         """Call the candidate, perhaps some times with the same arguments.
 
         Where a call gives others than the first one, it is the last, and both are read. Of written arguments, which
@@ -84,7 +84,7 @@ class Calls:
                 return odd[0]
         return last[0]
 
-    def call(self, message: Message) -> Message:
+    def call(self, message: JsonMessage) -> JsonMessage:
         """Call the candidate once, and write its results.
 
         A `late` call writes them when it is asked to, and `held` ones wait for those of other calls.
@@ -98,7 +98,7 @@ class Calls:
         self._results.last = [results]
         return {"returned": True} if message.get("late") else self._results.read(message)
 
-    def together(self, message: Message) -> Message:
+    def together(self, message: JsonMessage) -> JsonMessage:
         """Call the candidate in several threads at the same time, and each of them some times."""
         calls = message["calls"]
         ready = threading.Barrier(len(calls))
@@ -119,7 +119,7 @@ class Calls:
         self._results.last = outcomes.results()
         return self._results.read(message)
 
-    def interrupt(self, message: Message) -> Message:
+    def interrupt(self, message: JsonMessage) -> JsonMessage:
         """Stop a call at a step of its Python code, make another call meanwhile, and let the first one go on.
 
         Threads may run so. Where the other call waits for the first one, as for a lock, that one goes on.
@@ -155,7 +155,7 @@ class Calls:
         self._results.last = outcomes.results()
         return {**self._results.read(message), "steps": steps, "waits": waits}
 
-    def time(self, message: Message) -> Message:
+    def time(self, message: JsonMessage) -> JsonMessage:
         """Call the candidate many times. The judge has the clock."""
         positional, named = self._memory.given(message)
         for _ in range(message["times"]):

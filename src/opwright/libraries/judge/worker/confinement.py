@@ -9,7 +9,7 @@ import os
 import resource
 from typing import Final
 
-from .protocol import Message
+from .protocol import JsonMessage
 
 C: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -39,7 +39,7 @@ def unshare(flag: int) -> bool:
     return bool(C.unshare(flag) == 0)
 
 
-def limit(message: Message) -> None:
+def limit(message: JsonMessage) -> None:
     """Limit time, memory and files, and give up the right to read the memory of other processes."""
     seconds, memory = int(message["seconds"]), int(message["memory"])
     with open("/proc/self/statm", encoding="ascii") as stream:

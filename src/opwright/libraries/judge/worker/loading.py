@@ -10,10 +10,10 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, Final
 
-from .protocol import Message, Torch
+from .protocol import JsonMessage, Torch
 
 
-class Candidate:
+class LoadedCandidate:
     """What is called, once it is loaded."""
 
     def __init__(self, torch: Torch) -> None:
@@ -22,7 +22,7 @@ class Candidate:
         #: How many results the operator has.
         self.returns = 1
 
-    def load(self, message: Message) -> Message:
+    def load(self, message: JsonMessage) -> JsonMessage:
         """Load a candidate: a file of Python, a shared object, or a module. It is an operator, or a function."""
         self.returns = message["returns"]
         if message.get("clock"):

@@ -8,7 +8,7 @@ import os
 from typing import Any, Final
 
 from .confinement import C
-from .protocol import Message, Tensor, Torch
+from .protocol import JsonMessage, Tensor, Torch
 
 _PAGE: Final = mmap.PAGESIZE
 C.mmap.restype = ctypes.c_void_p
@@ -29,7 +29,7 @@ class Memory:
         """Whether memory of arguments is at an address."""
         return any(base <= address < base + total for base, total in self._regions.values())
 
-    def map(self, message: Message, descriptors: list[int]) -> Message:
+    def map(self, message: JsonMessage, descriptors: list[int]) -> JsonMessage:
         """Map the tensors of a call between pages that nobody may touch. What is not written can only be read."""
         name = message["arena"]
         self._unmap(name)
@@ -60,7 +60,7 @@ class Memory:
             base, total = self._regions.pop(name)
             C.munmap(ctypes.c_void_p(base), ctypes.c_size_t(total))
 
-    def _tensor(self, fact: Message, starts: list[int]) -> Tensor:
+    def _tensor(self, fact: JsonMessage, starts: list[int]) -> Tensor:
         torch = self._torch
         dtype = getattr(torch, fact["dtype"])
         if not fact["nbytes"]:
@@ -70,7 +70,7 @@ class Memory:
         empty = torch.empty(0, dtype=dtype, device="cpu")
         return empty.set_(stored, fact["offset"], fact["shape"], fact["stride"])
 
-    def _value(self, spec: Message, tensors: list[Tensor]) -> Any:  # noqa: ANN401
+    def _value(self, spec: JsonMessage, tensors: list[Tensor]) -> Any:  # noqa: ANN401
         if "tensor" in spec:
             return tensors[spec["tensor"]]
         if "tensors" in spec:
@@ -81,12 +81,12 @@ class Memory:
             return self._torch.device(spec["device"])
         return spec["value"]
 
-    def with_leaves(self, message: Message) -> list[Tensor]:
+    def with_leaves(self, message: JsonMessage) -> list[Tensor]:
         """The tensors of a call, some of which are leaves of a graph."""
         tensors, leaves = self.tensors[message["arena"]], message["leaves"]
         return [tensor.detach().requires_grad_() if place in leaves else tensor for place, tensor in enumerate(tensors)]
 
-    def given(self, message: Message, tensors: list[Tensor] | None = None) -> tuple[list[Any], dict[str, Any]]:
+    def given(self, message: JsonMessage, tensors: list[Tensor] | None = None) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call, by place and by name; perhaps with other tensors than it has."""
         tensors = self.tensors[message["arena"]] if tensors is None else tensors
         if "leaves" in message and tensors is self.tensors[message["arena"]]:

@@ -7,13 +7,13 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-Message: TypeAlias = "dict[str, Any]"
+JsonMessage: TypeAlias = "dict[str, Any]"
 #: PyTorch has no types here.
 Torch: TypeAlias = Any
 Tensor: TypeAlias = Any
 
 
-def receive(connection: socket.socket) -> tuple[Message, list[int]] | None:
+def receive(connection: socket.socket) -> tuple[JsonMessage, list[int]] | None:
     """The next message with its file descriptors; None at the end."""
     head, descriptors, _, _ = socket.recv_fds(connection, 8, 16)
     data = _rest(connection, bytearray(head), 8) if head else None

@@ -7,15 +7,15 @@ import ctypes
 import os
 from typing import Any, Final
 
-from .loading import Candidate
+from .loading import LoadedCandidate
 from .memory import Memory
-from .protocol import Message, Tensor, Torch
+from .protocol import JsonMessage, Tensor, Torch
 
 
 class Results:
     """What the last calls gave, and what others did that waits to be read."""
 
-    def __init__(self, torch: Torch, file: int, memory: Memory, candidate: Candidate) -> None:
+    def __init__(self, torch: Torch, file: int, memory: Memory, candidate: LoadedCandidate) -> None:
         self._torch: Final = torch
         self._file: Final = file
         self._memory: Final = memory
@@ -25,7 +25,7 @@ class Results:
         #: Results of calls that gave others before, with the place of each call among several.
         self.more: list[tuple[int, Any]] = []
 
-    def read(self, message: Message) -> Message:
+    def read(self, message: JsonMessage) -> JsonMessage:
         """Write the results of the last calls, or those that are held."""
         if message.get("held"):
             self.last, self.held = self.held, []
@@ -45,7 +45,7 @@ class Results:
         self.last, self.more = [], []
         return {"results": header[:count], "more": [*zip(places, header[count:], strict=True)]}
 
-    def _write(self, tensor: Tensor, at: int) -> tuple[Message, int]:
+    def _write(self, tensor: Tensor, at: int) -> tuple[JsonMessage, int]:
         torch = self._torch
         if type(tensor) is not torch.Tensor:
             return {"type": type(tensor).__name__}, at
@@ -60,6 +60,9 @@ class Results:
 
     def _bytes(self, tensor: Tensor) -> tuple[Tensor, bytes]:
         """A tensor without gaps, and its bytes."""
+        if tensor._is_zerotensor():
+            # Some gradients are zeros that have no memory.
+            tensor = self._torch.zeros(tensor.shape, dtype=tensor.dtype)
         plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
         size = plain.numel() * plain.element_size()
         return plain, ctypes.string_at(plain.data_ptr(), size) if size else b""

@@ -12,7 +12,7 @@ import traceback
 from types import ModuleType
 
 from .confinement import NEW_NETWORK, NEW_PROCESSES, hide_memory, limit, unshare
-from .protocol import Message, receive, send
+from .protocol import JsonMessage, receive, send
 from .worker import Worker
 
 
@@ -40,7 +40,7 @@ def serve(control: socket.socket) -> None:
                 pass
 
 
-def _guard(message: Message, descriptors: list[int], writer: int) -> None:
+def _guard(message: JsonMessage, descriptors: list[int], writer: int) -> None:
     """Start the worker in namespaces of its own, and tell how it ended."""
     connection, results, status = descriptors
     isolated = {"network": unshare(NEW_NETWORK), "processes": unshare(NEW_PROCESSES)}

@@ -14,7 +14,7 @@ import threading
 from importlib import import_module
 from typing import Any, Final
 
-from .protocol import Message, Torch
+from .protocol import JsonMessage, Torch
 
 #: Kernels of PyTorch's own operators that programs in Python replace. PyTorch adds those for other keys when it needs
 #: them.
@@ -30,7 +30,7 @@ _STATEMENTS: Final = ("__import__", "__build_class__")
 _CHANGING: Final = ("__dict__", "__weakref__", "torch.nn.Module.__init__", "torch.nn.Module.__setstate__")
 
 
-def state(torch: Torch) -> Message:
+def state(torch: Torch) -> JsonMessage:
     """What the process has set for all."""
     handlers = {number: signal.getsignal(number) for number in (1, 2, 6, 8, 11, 14, 15)}
     small = ctypes.c_float(1e-40)
@@ -52,6 +52,7 @@ def state(torch: Torch) -> Message:
         "the turns of threads": sys.getswitchinterval(),
         "tracing": str((sys.gettrace(), sys.getprofile(), threading.gettrace(), threading.getprofile())),
         "the rounding of numbers": str([number.hex() for number in sums]),
+        "what finds modules": str([name for finder in sys.meta_path if (name := _home_of(finder)) == "candidate"]),
         "modes of PyTorch": str([type(mode).__name__ for mode in modes]),
         "autocast": str([torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda")]),
         "the detection of anomalies": str((torch.is_anomaly_enabled(), torch.is_inference_mode_enabled())),
@@ -112,6 +113,11 @@ def _members(holder: Any) -> dict[str, Any]:  # noqa: ANN401
     }
 
 
+def _home_of(value: Any) -> object:  # noqa: ANN401
+    """The module of a class, or of that of an object."""
+    return getattr(value if isinstance(value, type) else type(value), "__module__", "")
+
+
 def _facts_of_file(number: int) -> object:
     try:
         facts = os.fstat(number)
@@ -126,7 +132,7 @@ def _mask() -> int:
     return mask
 
 
-def _numpy_state() -> Message:
+def _numpy_state() -> JsonMessage:
     """What NumPy has set, if it is here."""
     numpy: Any = sys.modules.get("numpy")
     if numpy is None:

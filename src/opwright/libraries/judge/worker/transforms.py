@@ -5,22 +5,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
-from .loading import Candidate
+from .loading import LoadedCandidate
 from .memory import Memory
-from .protocol import Message, Tensor, Torch
+from .protocol import JsonMessage, Tensor, Torch
 from .results import Results, flat
 
 
 class Transforms:
     """What is transformed, with which arguments, and where results go."""
 
-    def __init__(self, torch: Torch, candidate: Candidate, memory: Memory, results: Results) -> None:
+    def __init__(self, torch: Torch, candidate: LoadedCandidate, memory: Memory, results: Results) -> None:
         self._torch: Final = torch
         self._candidate: Final = candidate
         self._memory: Final = memory
         self._results: Final = results
 
-    def gradient(self, message: Message) -> Message:
+    def gradient(self, message: JsonMessage) -> JsonMessage:
         """Gradients of some arguments, and their gradients, for weights of results that follow from places."""
         torch = self._torch
         tensors = self._memory.with_leaves(message)
@@ -49,7 +49,7 @@ class Transforms:
             torch.zeros_like(leaf) if value is None else value for leaf, value in zip(leaves, gradients, strict=True)
         ]
 
-    def compile(self, message: Message) -> Message:
+    def compile(self, message: JsonMessage) -> JsonMessage:
         """Call the candidate as `torch.compile` does, for dynamic sizes."""
         torch, candidate = self._torch, self._candidate.function
         torch._dynamo.reset()
@@ -63,7 +63,7 @@ class Transforms:
         self._results.last = [compiled(*positional, **named)]
         return self._results.read(message)
 
-    def export(self, message: Message) -> Message:
+    def export(self, message: JsonMessage) -> JsonMessage:
         """Call the program that `torch.export` makes of a call."""
         torch, candidate = self._torch, self._candidate.function
 
@@ -76,7 +76,7 @@ class Transforms:
         self._results.last = [program.module()(*positional, **named)]
         return self._results.read(message)
 
-    def vmap(self, message: Message) -> Message:
+    def vmap(self, message: JsonMessage) -> JsonMessage:
         """Map the candidate over the first dimension of some tensors."""
         torch, candidate, places = self._torch, self._candidate.function, message["mapped"]
         tensors = self._memory.tensors[message["arena"]]
@@ -91,7 +91,7 @@ class Transforms:
         self._results.last = [torch.vmap(mapped)(*[tensors[place] for place in places])]
         return self._results.read(message)
 
-    def fake(self, message: Message) -> Message:
+    def fake(self, message: JsonMessage) -> JsonMessage:
         """Sizes, dtypes and strides of results in a trace."""
         torch = self._torch
         fakes = import_module("torch._subclasses.fake_tensor")

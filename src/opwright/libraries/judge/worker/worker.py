@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from .calls import Calls
-from .loading import Candidate
+from .loading import LoadedCandidate
 from .memory import Memory
-from .protocol import Message, receive, send
+from .protocol import JsonMessage, receive, send
 from .results import Results
 from .state import state
 from .transforms import Transforms
@@ -23,11 +23,11 @@ class Worker:
         torch: Any = import_module("torch")
         self._connection: Final = connection
         self._memory: Final = Memory(torch)
-        candidate = Candidate(torch)
+        candidate = LoadedCandidate(torch)
         results = Results(torch, file, self._memory, candidate)
         calls = Calls(torch, candidate, self._memory, results)
         transforms = Transforms(torch, candidate, self._memory, results)
-        self._answers: Final[dict[str, Callable[[Message], Message]]] = {
+        self._answers: Final[dict[str, Callable[[JsonMessage], JsonMessage]]] = {
             "load": candidate.load,
             "state": lambda _: state(torch),
             "call": calls.call,
