@@ -169,7 +169,7 @@ def test_slow_kernels_get_fewer_calls(scale_judge: Judge, folder: Path, monkeypa
     assert verdict, verdict
     assert {"values", "many calls", "kept results", "some large sizes"} <= dict(verdict.not_compared).keys()
     assert dict(verdict.compared)["values"] >= 16
-    fault = "+ (x.shape[-1] == 1 and x.numel() > 1)"
+    fault = "+ (x.shape[-1] % 2 == 1)"
     findings = [
         verdict_of(scale_judge, folder, slow.replace("SECONDS", seconds).replace("FAULT", fault), seed=3).finding
         for seconds in ("0", "1e-4")
@@ -185,6 +185,7 @@ def test_slow_kernels_get_fewer_calls(scale_judge: Judge, folder: Path, monkeypa
         ("values", "def scale(x, by):\n    return x * by if x.shape[-1] != 257 and x.numel() < 60000 else x\n"),
         ("values", "def scale(x, by):\n    x *= by\n    return x.clone()\n"),
         ("values", ANSWERING),
+        ("values", "def scale(x, by):\n    return x * by if x.shape[-1] != 1 or x.numel() < 2 else x\n"),
         ("values", "import os\ndef scale(x, by):\n    os._exit(0)\n"),
         (
             "unwritten memory",

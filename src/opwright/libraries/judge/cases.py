@@ -5,6 +5,7 @@ What is drawn for a call follows from the seed and from what the call is for, an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from random import Random
@@ -17,7 +18,7 @@ from opwright.libraries.judge.worker.protocol import JsonMessage
 
 #: How many calls the function of an author makes.
 _GENERATED: Final = 16
-#: How many names of sizes are long, large and 0 once.
+#: How many names of sizes are long, 0, 1 and large once.
 _NAMES: Final = 6
 
 
@@ -59,8 +60,10 @@ class DrawnCases:
 
     def drawn(self) -> Iterator[Case]:
         """Draw the calls one after the other."""
-        for number, recipe in enumerate(self._recipes()):
-            case = self.draw(recipe, f"sample {number}")
+        alike = Counter[Recipe]()
+        for recipe in self._recipes():
+            case = self.draw(recipe, f"sample {alike[recipe]} {tuple(recipe)}")
+            alike[recipe] += 1
             # Where the reference is slow, so it is for other large sizes.
             self.is_lean |= self._is_slow
             if case is not None:
@@ -91,8 +94,9 @@ class DrawnCases:
         names = self._drawer.names[:_NAMES]
         for profile in ("middle", "small", "odd", "ones", "any", "any", "any"):
             yield Recipe(profile, dtypes[0])
-        # Each size is long, large and 0 once.
-        special = [Recipe(profile, dtypes[0], special=name) for name in names for profile in ("long", "empty", "large")]
+        # Each size is long, 0, 1 and large once.
+        profiles = ("long", "empty", "one", "large")
+        special = [Recipe(profile, dtypes[0], special=name) for name in names for profile in profiles]
         others = [Recipe(profile, dtype) for dtype in dtypes[1:] for profile in ("any", "odd", "long", "middle")]
         filled = [
             Recipe(choice(("odd", "middle", "any")), dtype, fill)

@@ -37,8 +37,8 @@ _LARGE: Final = 1 << 16
 class Recipe(NamedTuple):
     """What is drawn: how sizes are chosen, the dtype of floating-point tensors, values, and a layout.
 
-    `special` is the name whose size is long, large or 0; without it, one is drawn. `only` is the tensor that has such
-    values, and others have usual ones; without it, all have.
+    `special` is the name whose size is long, large, 1 or 0; without it, one is drawn. `only` is the tensor that has
+    such values, and others have usual ones; without it, all have.
     """
 
     profile: str = "middle"
@@ -224,6 +224,8 @@ class Drawer:
                 return random.choice((127, 128, 129, 255, 256, 257, 258, 300)) if is_special else random.randint(1, 8)
             case "ones":
                 return 1
+            case "one":
+                return 1 if is_special else random.randint(2, 9)
             case "empty":
                 return 0 if is_special else random.randint(1, 6)
             case "large":
@@ -243,6 +245,8 @@ class Drawer:
         match profile:
             case "ones":
                 return random.choice(((), (1,), (1, 1)))
+            case "one":
+                return (1, random.randint(1, 3)) if is_special else (random.randint(2, 4),)
             case "empty":
                 return random.choice(((0,), (2, 0))) if is_special else (random.randint(1, 3),)
             case "long":
