@@ -196,6 +196,7 @@ bench-calls: example-library
 	$(VENV)/bin/python -m bench.library.contracts
 	$(VENV)/bin/python -m bench.library.planned
 	$(VENV)/bin/python -m bench.library.overlap
+	$(VENV)/bin/python -m bench.library.python_kernels
 
 # The example of a backend, likewise.
 BACKEND := build/example-backend
