@@ -14,8 +14,8 @@ from opwright.source.codes import SOURCE_IN_THE_WAY
 from opwright.source.diagnostic import Fault
 from opwright.source.lazy import lazy_pattern
 
-#: What generated files say: Opwright's, and those made from PyTorch's templates.
-_MARK = lazy_pattern(r"(?i)generated (?:file )?(?:by|from)\b")
+#: What generated files say: Opwright's, and those made from PyTorch's templates. One may say that it is none.
+_MARK = lazy_pattern(r"(?i)(?<!not )(?<!n't )generated (?:file )?(?:by(?! hand)|from)\b")
 #: How many bytes of a file may come before its mark.
 _HEAD: Final = 4096
 

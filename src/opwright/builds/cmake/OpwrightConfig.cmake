@@ -104,7 +104,8 @@ function(_opwright_check_sources destination)
       set(source "${CMAKE_CURRENT_SOURCE_DIR}/${top}${destination}/${name}")
       if(EXISTS "${source}" AND NOT IS_DIRECTORY "${source}")
         file(READ "${source}" head LIMIT 4096)
-        if(head AND NOT head MATCHES "[Gg]enerated (file )?(by|from)")
+        if(head AND (NOT head MATCHES "[Gg]enerated (file )?(by|from)"
+            OR head MATCHES "([Nn]ot|n't) [Gg]enerated (file )?(by|from)|[Gg]enerated by hand"))
           message(NOTICE "opwright_add_operator_library: ${source} does not say that it is generated, and a generated "
             "module of this name would replace it: rename it, or name another package, such as "
             "DESTINATION ${destination}/_generated")
