@@ -306,6 +306,104 @@ LIES = {
         "x",
         "under autocast, results differ: dtype bfloat16 in the original, and float16",
     ),
+    "autocast_lost": (
+        f'define("{{}}", "{_X}", lambda x: x + 1); library.impl("{{}}", lambda x: x.bfloat16(), "AutocastCPU")',
+        '"AutocastCPU"',
+        '"AutocastXPU"',
+        "",
+        "lost: {}: its kernel for AutocastCPU",
+    ),
+    "fake_of_nothing": (
+        f'define("{{}}", "{_X}", lambda x: x + 1); library.impl("{{}}", lambda x: torch.empty_like(x), "Meta")',
+        "empty_like(x)",
+        "empty_like(x if x.numel() else x.sum()[None])",
+        "x0",
+        "with fake tensors, results differ: sizes [0, 2] in the original, and [1]",
+    ),
+    "fake_dtype": (
+        f'define("{{}}", "{_X}", lambda x: x + 1); library.impl("{{}}", lambda x: torch.empty_like(x), "Meta")',
+        "empty_like(x)",
+        "empty_like(x, dtype=torch.double)",
+        "x",
+        "with fake tensors, results differ: dtype float32 in the original, and float64",
+    ),
+    "fake_strides": (
+        f'define("{{}}", "{_X}", lambda x: x + 1); library.impl("{{}}", lambda x: torch.empty_like(x), "Meta")',
+        "empty_like(x)",
+        "empty_like(x).t().contiguous().t()",
+        "x2",
+        "with fake tensors, results differ: strides [3, 1] in the original, and [1, 2]",
+    ),
+    "nothing": (
+        f'define("{{}}", "{_X}", lambda x: x + 1)',
+        "x + 1",
+        "x + 1 if x.numel() else x.new_zeros(1)",
+        "x0",
+        "results differ: sizes [0, 2] in the original, and [1]",
+    ),
+    "gradient_of_one": (
+        'define("{}", "(Tensor x, Tensor y) -> Tensor", lambda x, y: x * y)',
+        "x * y",
+        "x * y.detach()",
+        "x, y",
+        "gradients differ: number 1: a tensor in the original, and no tensor in the port",
+    ),
+    "swapped": (
+        'define("{}", "(Tensor x) -> (Tensor, Tensor)", lambda x: (x + 1, x + 2))',
+        "(x + 1, x + 2)",
+        "(x + 2, x + 1)",
+        "x",
+        "results differ: number 0: 3 of 3 values",
+    ),
+    "write_of_a_list": (
+        'define("{}", "(Tensor x, Tensor(a!)[] outs) -> ()", lambda x, outs: nothing([out.copy_(x) for out in outs]))',
+        "for out in outs",
+        "for out in outs[:1]",
+        "x, ys",
+        "the original writes `outs`, and the port does not",
+    ),
+    "form_of_an_argument": (
+        f'define("{{}}", "{_TO}", lambda x, out: nothing(out.copy_(x)))',
+        "out.copy_(x)",
+        "out.copy_(x).unsqueeze_(0)",
+        "x, y",
+        "`out` has something else in it afterwards: sizes [3] in the original, and [1, 3]",
+    ),
+    "form_of_a_read_argument": (
+        f'define("{{}}", "{_X}", lambda x: x + 1)',
+        "x + 1",
+        "x.t_() + 1",
+        "xx",
+        "the port writes `x`, and the original does not",
+    ),
+    "sparse": (
+        f'define("{{}}", "{_X}", lambda x: x + 1)',
+        "x + 1",
+        "(x + 1).to_sparse()",
+        "x",
+        "results differ",
+    ),
+    "precision": (
+        f'define("{{}}", "{_X}", lambda x: x.sin())',
+        "x.sin()",
+        "x.float().sin().double()",
+        "x64",
+        "results differ: 3 of 3 values",
+    ),
+    "conjugate": (
+        f'define("{{}}", "{_X}", lambda x: x.conj() + 0)',
+        "x.conj() + 0",
+        "(x + 0).conj()",
+        "complex",
+        "results differ: dtype complex64 in the original, and conjugate of complex64",
+    ),
+    "forward_mode": (
+        f'define("{{}}", "{_X}", lambda x: x.sin(), "CompositeImplicitAutograd")',
+        "x.sin()",
+        "sine(1)(x)",
+        "x",
+        "with tangents, the original gives these of its results, and the port raises",
+    ),
     "process_ends": (
         f'define("{{}}", "{_X}", lambda x: x + 1)',
         "x + 1",
@@ -314,7 +412,16 @@ LIES = {
         "it does not in the original, and the process ends (exit status 7) in the port",
     ),
 }
-ARGUMENTS = {"x": "[x]", "x2": "[torch.rand(2, 3)]", "x, y": "[x, torch.zeros(3)]"}
+ARGUMENTS = {
+    "x": "[x]",
+    "x2": "[torch.rand(2, 3)]",
+    "xx": "[torch.ones(3, 3)]",
+    "x0": "[torch.rand(0, 2)]",
+    "x64": "[x.double()]",
+    "x, y": "[x, torch.zeros(3)]",
+    "x, ys": "[x, [torch.zeros(3), torch.zeros(3)]]",
+    "complex": "[torch.complex(x, x)]",
+}
 
 
 #: Lies that the quick test has besides those that need no call.

@@ -71,8 +71,8 @@ class _Comparison:
             [("lost", "operator", "the port has no such operator")] if "missing" in new else [*self._of(old, new)]
         )
         for kind, part, text in differences:
-            if part == "random":
-                self._skipped[f"values of `{operator}` differ between two runs of the original"] += 1
+            if kind == "skipped":
+                self._skipped[text.format(f"`{operator}`")] += 1
                 continue
             # The text is that of the first call.
             told = self._differences.setdefault((kind, operator, part), [text, 0, old.get("shown", "")])
@@ -90,7 +90,7 @@ class _Comparison:
             return
         values = "again" not in old or not self._call(old["eager"], old["again"])
         if not values:
-            yield "random", "random", ""
+            yield "skipped", "values", "values of {} differ between two runs of the original"
         self._parts["calls"] += 1
         yield from self._raised("calls", old["eager"], new["eager"])
         if "error" in old["eager"] or "error" in new["eager"]:
@@ -100,6 +100,8 @@ class _Comparison:
         if "gradients" in old and "gradients" in new:
             self._parts["gradients"] += 1
             yield from self._gradients(old["gradients"], new["gradients"], values=values)
+        if "tangents" in old and "tangents" in new:
+            yield from self._tangents(old["tangents"], new["tangents"], values=values)
         for part in _PARTS:
             if part not in old or part not in new or not old[part] or not new[part]:
                 continue
@@ -200,6 +202,21 @@ class _Comparison:
         elif gives and not given:
             yield "added", "second gradients", "it gives second gradients, and the original gives none"
 
+    def _tangents(self, was: CallOutcome, now: CallOutcome, *, values: bool) -> Iterator[_Difference]:
+        """What differs in forward mode, where one side has derivatives in it."""
+        given, gives = _given(was), _given(now)
+        if given or gives:
+            self._parts["tangents"] += 1
+        if given and not gives:
+            what = f"raises {_error(now)}" if "error" in now else "gives none"
+            yield "lost", "tangents", f"with tangents, the original gives these of its results, and the port {what}"
+        elif given and (text := self.results(was["results"], now["results"], values=values)):
+            yield "changed", "tangents", f"tangents differ: {text}"
+        elif gives and not given:
+            yield "added", "tangents", "it gives tangents, and the original gives none"
+        elif "error" not in was and "error" in now:
+            yield "skipped", "tangents", "with tangents, the original of {} gives none, and the port raises"
+
     def results(self, old: _Tree, new: _Tree, *, values: bool = True) -> str:
         """How results differ; empty if they do not."""
         if old is None or new is None or old[0] != new[0]:
@@ -241,7 +258,7 @@ class _Comparison:
             return ""
         if not (was.is_floating_point() or was.is_complex()):
             return f"{int((was != now).sum())} of {was.numel()} values"
-        tolerance = _TOLERANCES.get(dtype, _LOW_TOLERANCE)
+        tolerance = _TOLERANCES.get(dtype.rpartition(" ")[2], _LOW_TOLERANCE)
         kind = torch.complex128 if was.is_complex() else torch.float64
         was, now = was.to(kind), now.to(kind)
         scale = was.abs().nan_to_num(0, 0, 0).max().clamp(min=1) if was.numel() else 1

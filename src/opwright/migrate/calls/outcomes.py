@@ -128,6 +128,7 @@ class Repeater:
             outcome["vmap"] = self._vmap(operator, call)
             if self._leaves(call.values()):
                 outcome["autocast"] = self._autocast(operator, call)
+                outcome["tangents"] = self._tangents(operator, call)
         return outcome
 
     def _has(self, device: str) -> bool:
@@ -161,11 +162,12 @@ class Repeater:
 
     def _done(self, run: Callable[[], _Value], tensors: Sequence[_Tensor]) -> CallOutcome:
         """What a call returns and writes, and what shares memory."""
-        before = [(tensor._version, self._bytes(tensor)) for tensor in tensors]
+        before = [(tensor._version, self._bytes(tensor), self._form(tensor)) for tensor in tensors]
         results = run()
         written = []
-        for (name, is_declared), tensor, (version, bytes_before) in zip(self._names, tensors, before, strict=True):
-            is_changed = not self.torch.equal(bytes_before, self._bytes(tensor))
+        rows = zip(self._names, tensors, before, strict=True)
+        for (name, is_declared), tensor, (version, bytes_before, form) in rows:
+            is_changed = form != self._form(tensor) or not self.torch.equal(bytes_before, self._bytes(tensor))
             counts, data = tensor._version > version, self._kept(tensor) if is_changed else None
             written.append([name, counts, is_changed, is_declared, data, bytes_before.numel()])
         leaves = self._tensors(results)
@@ -198,6 +200,11 @@ class Repeater:
             return False
         return bool(first.nbytes() and first._cdata == second._cdata)
 
+    def _form(self, tensor: _Tensor) -> list[Any]:
+        """What a call may change of a tensor beside its bytes: sizes and strides."""
+        strides = tensor.stride() if tensor.layout is self.torch.strided else ()
+        return [[int(number) for number in numbers] for numbers in (tensor.shape, strides)]
+
     def _bytes(self, tensor: _Tensor) -> _Tensor:
         """A copy of what a tensor has."""
         torch = self.torch
@@ -209,7 +216,8 @@ class Repeater:
     def _kept(self, tensor: _Tensor, *, values: bool = True) -> list[Any]:
         """What is kept of a tensor: dtype, sizes, strides, device, and its values, or some of them and sums."""
         torch = self.torch
-        dtype = str(tensor.dtype).removeprefix("torch.")
+        views = (("conjugate of ", tensor.is_conj()), ("negative of ", tensor.is_neg()))
+        dtype = "".join([word for word, is_so in views if is_so]) + str(tensor.dtype).removeprefix("torch.")
         what: list[Any] = ["tensor", dtype, [int(size) for size in tensor.shape]]
         if tensor.layout is not torch.strided or tensor.is_quantized:
             return [
@@ -289,6 +297,23 @@ class Repeater:
         if again:
             outcome["second"] = self._guarded(lambda: self._second(again, leaves))
         return outcome
+
+    def _tangents(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
+        """The derivatives of forward mode, of what a call returns."""
+        forward = import_module("torch.autograd.forward_ad")
+
+        def run() -> CallOutcome:
+            given, named = call.values()
+            leaves = {id(tensor) for tensor in self._leaves((given, named))}
+            with self.torch.no_grad(), forward.dual_level():
+                given, named = self._trees.tree_map(
+                    lambda value: forward.make_dual(value, self._seed(value)) if id(value) in leaves else value,
+                    (given, named),
+                )
+                results = self._leaves(operator(*given, **named))
+                return {"results": self._tree([forward.unpack_dual(tensor).tangent for tensor in results])}
+
+        return self._guarded(run)
 
     def _second(self, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]) -> CallOutcome:
         seeds = [self._seed(tensor) for tensor in outputs]

@@ -105,19 +105,33 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
     bound = {row.name.partition(".")[0] for row in statements if row.is_bound}
     unbound = [f"{module}.{name}" for module, name in loaded.functions if operator_of_function(name) not in bound]
     lines += [f"not explained: `{name}`: no source that was read has this function; it stays there" for name in unbound]
-    by_hand += unbound
+    scripted = _scripted(loaded)
+    lines += _scripted_lines(scripted)
+    by_hand += [*unbound, *scripted]
     read += len(loaded.functions) - len(unbound)
     # What a condition of the build leaves out is known by its source alone.
     statements = [*complete, *[row for rows in absent for row in rows]]
     count = len(loaded.operators)
-    return ExplainedLibrary(statements, lines, count + len(loaded.functions), count - refused, read, by_hand)
+    registered = count + len(loaded.functions) + len(scripted)
+    return ExplainedLibrary(statements, lines, registered, count - refused, read, by_hand)
 
 
 def whole_process(loaded: LoadedLibrary) -> ExplainedLibrary:
     """All operators of a process, without sources. No kernel has a name, so kernels stay by hand."""
     names = ["::".join(operator) for operator, loaded_operator in loaded.operators.items() if loaded_operator.kernels]
+    scripted = _scripted(loaded)
+    lines = [*_others(loaded.others), *_scripted_lines(scripted)]
     count = len(loaded.operators)
-    return ExplainedLibrary(statements_of(loaded), [*_others(loaded.others)], count, count, 0, names)
+    return ExplainedLibrary(statements_of(loaded), lines, count + len(scripted), count, 0, [*names, *scripted])
+
+
+def _scripted(loaded: LoadedLibrary) -> list[str]:
+    """The names of operators that TorchScript alone has, and of methods of its classes."""
+    return list(dict.fromkeys([schema.partition("(")[0] for schema in loaded.scripted]))
+
+
+def _scripted_lines(names: Sequence[str]) -> list[str]:
+    return [f"not explained: `{name}`: TorchScript alone has it; it stays in the sources" for name in names]
 
 
 def _refusal(rows: Sequence[RegistrationStatement], loaded_operator: LoadedOperator, parsed: Mapping[str, str]) -> str:

@@ -34,7 +34,7 @@ _FORM: Final = re.compile(rf"{_FORM_OF_ONE}|\[{_FORM_OF_ONE}(?:, {_FORM_OF_ONE})
 
 #: The namespace of an operator, its schema, tags, alias analysis, kernels, and what Python knows.
 _Row: TypeAlias = "tuple[str, str, list[str], str, list[list[str]], list[str]]"
-_Registrations: TypeAlias = "tuple[list[_Row], dict[str, list[str]], dict[str, str], list[tuple[str, str]]]"
+_Registrations: TypeAlias = "tuple[list[_Row], dict[str, list[str]], dict[str, str], list[tuple[str, str]], list[str]]"
 
 
 class LoadedOperator(NamedTuple):
@@ -55,13 +55,14 @@ class LoadedLibrary(NamedTuple):
     """The operators that modules add to a process, and the others that they give kernels to, by key.
 
     `parsed` are schemas that others write, as PyTorch writes them. `functions` are those of modules that are no Python,
-    each with the name of its module.
+    each with the name of its module. `scripted` are schemas of operators and methods that TorchScript alone has.
     """
 
     operators: Mapping[tuple[str, str], LoadedOperator]
     others: Mapping[str, Sequence[str]]
     parsed: Mapping[str, str]
     functions: Sequence[tuple[str, str]] = ()
+    scripted: Sequence[str] = ()
 
 
 def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> LoadedLibrary:
@@ -71,10 +72,11 @@ def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> Loade
     """
     answer = answer_of("registrations", schemas, modules)
     try:
-        rows, others, parsed, functions = cast("_Registrations", answer)
+        rows, others, parsed, functions, scripted = cast("_Registrations", answer)
         operators = dict(map(_loaded, rows))
         others = {str(key): [*map(str, names)] for key, names in others.items()}
-        return LoadedLibrary(operators, others, parsed, [(str(module), str(name)) for module, name in functions])
+        of_modules = [(str(module), str(name)) for module, name in functions]
+        return LoadedLibrary(operators, others, parsed, of_modules, [*map(str, scripted)])
     except (TypeError, ValueError, AttributeError):
         raise _not_an_answer(_importing(modules)) from None
 
@@ -150,8 +152,7 @@ def answer_of(program: str, argument: object, modules: Sequence[str], *, doing: 
         raise Fault.at(MODULE_NOT_READ, f"{doing} {fault}") from None
     marked = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
     if done.returncode or not marked:
-        lines = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:])
-        raise Fault.at(MODULE_NOT_READ, f"{doing} failed: {lines or f'exit status {done.returncode}'}")
+        raise Fault.at(MODULE_NOT_READ, f"{doing} failed: {last_words(done) or f'exit status {done.returncode}'}")
     try:
         answer: object = json.loads(marked[-1].removeprefix(MARK))
     except (ValueError, RecursionError):
@@ -163,6 +164,12 @@ def run_program(program: str, argument: object, modules: Sequence[str], doing: s
     """Run a program of `importing.programs` to its end, however it ends. Raises TooSlow."""
     with slow(f"opwright: {doing}"):
         return run_limited(program_command(program, argument, modules), PROGRAM_SECONDS)
+
+
+def last_words(done: subprocess.CompletedProcess[str]) -> str:
+    """The last lines that a process says of an error, without the frames of C++ behind its text."""
+    lines = [line for line in done.stderr.strip().splitlines() if not line.startswith(("frame #", "<omitting python"))]
+    return " ".join(lines[-_LAST_LINES:])
 
 
 def _importing(modules: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -80,10 +80,12 @@ def print_registrations(schemas: Sequence[str], modules: Sequence[str]) -> None:
 
     Of each operator these are namespace, schema, tags, alias analysis, the kernels with their keys, and what
     `torch.library` knows of it. A kernel is its key, the place of its registration, and what it is. Schemas are those
-    of the argument, as PyTorch writes them. Last are the functions of modules that are no Python.
+    of the argument, as PyTorch writes them. Last are the functions of modules that are no Python, and the schemas of
+    what TorchScript alone has, those of methods behind the name of the class.
     """
     torch: _Torch = import_module("torch")
     before = _dumps(torch)
+    scripted = _of_torchscript(torch, before)
     fallbacks = _fallbacks(torch)
     of_pytorch = _OfPyTorch(torch)
     sys.meta_path.insert(0, of_pytorch)
@@ -104,7 +106,8 @@ def print_registrations(schemas: Sequence[str], modules: Sequence[str]) -> None:
     for schema in schemas:
         with contextlib.suppress(RuntimeError):
             parsed[schema] = str(torch._C.parse_schema(schema))
-    _answer([rows, others, parsed, [*_functions(modules)]])
+    own_scripted = _of_torchscript(torch, after) - scripted
+    _answer([rows, others, parsed, [*_functions(modules)], sorted(own_scripted)])
 
 
 class _OfPyTorch(MetaPathFinder):
@@ -150,6 +153,21 @@ class _OfPyTorch(MetaPathFinder):
 def _dumps(torch: _Torch) -> dict[str, str]:
     """The operators of the dispatcher, each with the text that lists its kernels."""
     return {name: torch._C._dispatch_dump(name) for name in torch._C._dispatch_get_all_op_names()}
+
+
+#: The class of a method in its schema, which is the type of its first argument.
+_CLASS: Final = re.compile(r"\(__torch__\.(torch\.classes\.[\w.]+)")
+
+
+def _of_torchscript(torch: _Torch, operators: Collection[str]) -> set[str]:
+    """The schemas of operators that the dispatcher does not have, and of the methods of classes in C++."""
+    schemas = torch._C._jit_get_all_schemas()
+    alone = [
+        each for each in schemas if f"{each.name}{'.' * bool(each.overload_name)}{each.overload_name}" not in operators
+    ]
+    methods = list(map(str, torch._C._jit_get_custom_class_schemas()))
+    classes = [(match[1], text) for text in methods if (match := _CLASS.search(text)) is not None]
+    return {*map(str, alone), *[f"{name}.{text}" for name, text in classes]}
 
 
 def _functions(modules: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from opwright.migrate.calls import recorder
 from opwright.migrate.calls.outcomes import add_end, last_outcome
 from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
 from opwright.migrate.importing.comparison import RegistrationDifference
-from opwright.migrate.importing.process import answer_of, run_program
+from opwright.migrate.importing.process import answer_of, last_words, run_program
 from opwright.migrate.importing.programs import MARK
 from opwright.migrate.limited import TooSlow
 from opwright.source.codes import CALLS_NOT_READ
@@ -24,13 +24,12 @@ from opwright.source.records import NamedTuple
 
 #: How many calls may end the process that repeats them, before the others count as not repeated.
 _MOST_ENDS: Final = 20
-_SHOWN: Final = 6
 
 #: The fields of an entry, or of the files that it names, that may make a port differ -> the parts of calls.
 _FIELDS: Final = {
     "outputs": ("fake", "compiled"),
     "requirements": ("error", "calls"),
-    "derivatives": ("gradients", "second gradients"),
+    "derivatives": ("gradients", "second gradients", "tangents"),
     "autocast": ("autocast",),
     "batch_rule": ("vmap",),
 }
@@ -223,7 +222,7 @@ def _repeated(
             return path
         last = last_outcome(path)
         if not marks and (not is_slow or not os.path.exists(path)):
-            lines = " ".join(done.stderr.strip().splitlines()[-_SHOWN:]) if not is_slow else ""
+            lines = last_words(done) if not is_slow else ""
             raise Fault.at(CALLS_NOT_READ, f"{doing} failed: {lines or reason}")
         number = int(marks[-1]) if marks else last + 1
         # A process that only takes long goes on where it was.

@@ -30,6 +30,7 @@ _WAYS: Final = {
     "compiled": "compiled",
     "vmap": "under `vmap`",
     "autocast": "under autocast",
+    "tangents": "in forward mode",
 }
 #: Tags that follow from the name or the kind of an operator.
 _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
@@ -115,6 +116,9 @@ def compare_processes(
     for module, name in original.functions:
         if (module, name) not in port.functions and operator_of_function(name) not in named:
             differences.append(_difference("lost", (f"{module}.{name}",), "the port has neither an operator nor it"))
+    for kind, side, other in (("lost", original, port), ("added", port, original)):
+        for schema in sorted({*side.scripted} - {*other.scripted}):
+            differences.append(_difference(kind, (schema.partition("(")[0],), f"`{schema}` of TorchScript"))
     kernels = sum(len(old.kernels) for old in original.operators.values())
     names = ["::".join(operator) for operator in original.operators]
     names += [f"{module}.{name}" for module, name in original.functions]
