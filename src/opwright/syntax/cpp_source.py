@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from opwright.source.budget import SourceBudget
@@ -26,8 +29,8 @@ from opwright.syntax.cpp_tokens import (
 )
 
 #: Suffixes of C++ files, of headers among them, and of those that a compiler of CUDA or ROCm reads.
-CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", ".h", ".hpp", ".cuh")
-CPP_HEADERS: Final = (".h", ".hpp", ".cuh")
+CPP_HEADERS: Final = (".h", ".hpp", ".cuh", ".hh", ".hxx", ".h++", ".inl", ".ipp", ".tpp")
+CPP_SUFFIXES: Final = (".cpp", ".cc", ".cxx", ".c++", ".cu", ".hip", ".mm", *CPP_HEADERS)
 CUDA_SUFFIXES: Final = (".cu", ".cuh", ".hip")
 
 _DIRECTIVE: Final = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
@@ -159,10 +162,25 @@ def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
     }
 
 
-def with_registrations(source: CppSource, shared: Mapping[str, Macro]) -> CppSource:
-    """Source with what macros for registrations stand for in their place: its own, and those of headers."""
+def namespace_macros(sources: Sequence[CppSource]) -> dict[str, Macro]:
+    """Macros without parameters that name a namespace where sources open it, each with one definition."""
+    names = {after.text for source in sources for token, after in pairwise(source.tokens) if token.text == "namespace"}
+    named = [macro for source in sources for macro in source.macros if macro.parameters is None and macro.name in names]
+    texts = {(macro.name, macro.text.strip()) for macro in named}
+    counts = Counter(name for name, _ in texts)
+    return {macro.name: macro for macro in named if counts[macro.name] == 1 and macro.text.strip()}
+
+
+def with_registrations(
+    source: CppSource, shared: Mapping[str, Macro], namespaces: Mapping[str, Macro] = MappingProxyType({})
+) -> CppSource:
+    """Source with what macros for registrations, and for namespaces, stand for in their place.
+
+    Those for registrations are its own, and those of headers.
+    """
     macro_names = {macro.name for macro in source.macros}
     macros = {name: macro for name, macro in shared.items() if name not in macro_names} | registering_macros([source])
+    macros.update(namespaces)
     if not macros:
         return source
     budget = SourceBudget(SourceText(source.path, source.text))

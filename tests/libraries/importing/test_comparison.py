@@ -17,7 +17,10 @@ from opwright.migrate.importing.comparison import (
     load_sides,
 )
 from opwright.migrate.importing.python_reader import read_python_sources
+from opwright.migrate.importing.recording_kernels import with_recorded
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_source import parse_cpp
 
 SOURCE = """\
 #include <torch/csrc/autograd/custom_function.h>
@@ -221,6 +224,33 @@ def test_differences_are_classed(
     status, lines = checked(capsys, "k.cpp", "--by-hand", "hand.cpp")
     assert status == 1
     assert not told("hand")
+
+
+#: Bodies of kernels -> the operator whose result they give, whose gradients PyTorch's fallback records; empty for none.
+RECORDED = {
+    "return at::index_select(x, 0, y);": "index_select()",
+    "auto [a, b] = two(x); return a;": "exp()",
+    "std::vector<at::Tensor> all; all.push_back(x.t()); return all[0];": "t()",
+    "at::Tensor r(x.exp()); return r;": "exp()",
+    "at::Tensor r{x.cos()}; return r;": "cos()",
+    "Two r; r.a = x.sin(); return r.a;": "sin()",
+    "at::Tensor all[2]; all[1] = x.tan(); return all[1];": "tan()",
+    "auto f = [&] { return x.exp(); }; return f();": "exp()",
+    "at::Tensor r; if (x.dim()) { r = x.sum(); } return r;": "sum()",
+    "auto r = at::empty_like(x); fill(r.data_ptr<float>(), x.data_ptr<float>()); return r;": "",
+    "at::NoGradGuard guard; return x * 2;": "",
+    "auto r = at::empty({x.size(0)}); return unknown(x.contiguous(), r);": "",
+}
+
+
+@pytest.mark.parametrize("body", RECORDED)
+def test_kernels_that_record_gradients_are_found(body: str) -> None:
+    """A kernel gives what an operator gave for its arguments, by whatever variable."""
+    text = "struct Two { at::Tensor a, b; };\nstatic Two two(const at::Tensor& x) { return {x.exp(), x}; }\n"
+    text += f"at::Tensor f(const at::Tensor& x, const at::Tensor& y) {{ {body} }}\n"
+    row = RegistrationStatement("acme", "f", SourcePlace("a.cpp", 1, 1), keys=("CPU",), kernel="f")
+    (found,) = with_recorded([row], [parse_cpp("a.cpp", text)])
+    assert found.gives == RECORDED[body]
 
 
 def test_registrations_are_those_that_python_makes(tmp_path: Path, torch: ModuleType) -> None:

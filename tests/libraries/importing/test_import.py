@@ -319,6 +319,27 @@ def test_macros_of_a_file(library: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert imported("macros.cpp", "--by-hand", "hand.cpp", "--check") == 0
 
 
+def test_macros_that_name_namespaces(library: Path) -> None:
+    """A macro that names a namespace is the namespace, and no block is read for another one that a macro is given."""
+    Path("names.cpp").write_text("""
+#include <torch/library.h>
+#include "names.ipp"
+#define SPACE spaced
+#define SAME(...) __VA_ARGS__
+namespace SPACE { at::Tensor f(const at::Tensor& x) { return x; } at::Tensor g(const at::Tensor& x) { return x; } }
+SAME(TORCH_LIBRARY(given, m) { m.def("h(Tensor x) -> Tensor"); })
+TORCH_LIBRARY(SPACE, m) { m.def("f(Tensor x) -> Tensor"); m.def("g(Tensor x) -> Tensor"); }
+IMPLEMENT(SPACE)
+""")
+    Path("names.ipp").write_text("""
+#define IMPLEMENT(ns) TORCH_LIBRARY_IMPL(ns, CPU, m) { m.impl("f", &ns::f); m.impl("g", &ns::g); }
+""")
+    assert main(["import", "names.cpp", "--out", "names.yaml"]) == 0
+    text = Path("names.yaml").read_text()
+    assert "namespace: spaced\ncpp_namespace: spaced::ops\nkernel_namespace: spaced\n" in text
+    assert "given" not in text
+
+
 def test_a_kernel_for_several_keys(library: Path) -> None:
     """An operator whose kernels have its own name lists their keys."""
     kernels = "".join(f'  m.impl("f", torch::k{key}, &f);\n' for key in ("CPU", "CUDA"))

@@ -291,6 +291,34 @@ void run(at::Tensor a, at::Tensor b, at::Tensor c) {
     assert told["by_macro(Tensor x) -> ()"] == "CUDA"
 
 
+def test_what_a_reader_cannot_follow_is_written(library: Path) -> None:
+    """Tensors of lists that loops go through, of objects, and of calls of what calls give may be written."""
+    Path("csrc/bindings.cpp").write_text("""
+#include <torch/extension.h>
+struct Args { at::Tensor x; at::Tensor y; };
+void by_loop(at::Tensor x, std::vector<at::Tensor> ys) { for (auto& y : ys) Queue::get()->push(y); }
+void by_object(const at::Tensor& x, at::Tensor y) { Args all{x, y}; run(all); }
+void by_call(const at::Tensor& x, at::Tensor y) { table("run")(x, y); }
+void by_list(at::Tensor x, at::Tensor y) {
+  std::vector<at::Tensor> all{x, y}; at::cat(all); for (auto& z : all) z.sum(); }
+void by_loop_of_sums(at::Tensor x, std::vector<at::Tensor> ys) { for (const auto& y : ys) x.add_(y); }
+PYBIND11_MODULE(acme, m) {
+  m.def("by_loop", &by_loop);
+  m.def("by_object", &by_object);
+  m.def("by_call", &by_call);
+  m.def("by_list", &by_list);
+  m.def("by_loop_of_sums", &by_loop_of_sums);
+}
+""")
+    assert [*imported("csrc")] == [
+        "by_loop(Tensor x, Tensor(a!)[] ys) -> ()",
+        "by_object(Tensor x, Tensor(a!) y) -> ()",
+        "by_call(Tensor x, Tensor(a!) y) -> ()",
+        "by_list(Tensor x, Tensor y) -> ()",
+        "by_loop_of_sums(Tensor(a!) x, Tensor[] ys) -> ()",
+    ]
+
+
 def test_what_stays_is_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Other types, defaults, classes and statements are named with their places, and keep the module's lines."""
     Path("csrc/bindings.cpp").write_text("""

@@ -17,6 +17,8 @@ from opwright.migrate.importing.run import ImportRequest, read_operators, write_
 from opwright.source.diagnostic import Fault
 
 STYLES = Path(__file__).parent / "styles"
+#: The sources with styles, by the first letter of the names of these.
+SOURCES = {"s": "styles.cpp", "p": "styles.py", "t": "further.cpp", "q": "further.py"}
 #: The kernels that `custom_op` registers beside those that a source names.
 BY_CUSTOM_OP = ("Autograd", "ADInplaceOrView", "Meta")
 
@@ -42,31 +44,35 @@ def build(source: Path, library: Path) -> None:
     subprocess.run(["g++", str(source), "-o", str(library), *includes, *words], check=True)
 
 
+@pytest.fixture
+def modules(sources: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The modules and the libraries of all styles, which are built."""
+    for name in ("styles", "further", "second"):
+        build(sources / f"{name}.cpp", sources / f"built_{name}.so")
+    monkeypatch.setenv("T18", str(sources / "built_second.so"))
+    return ("styles", "further_late", str(sources / "built_styles.so"), str(sources / "built_further.so"))
+
+
 def test_places_of_each_style_are_named(sources: Path) -> None:
     """Of each style, the operators are read, or a place says that something was not."""
     read = read_operators(ImportRequest((str(sources),), (), {}, "o.yaml"))
     namespaces = {operator.namespace for operator in read.imported.operators}
-    text = (sources / "styles.cpp").read_text() + (sources / "styles.py").read_text()
-    names = set(re.findall(r"\b[sp]\d\d\b", text))
-    assert len(names) >= 140
-    lines = {place.first for place, _ in read.imported.left if place.path.endswith("styles.cpp")}
-    more = {place.first for place, _ in read.imported.left if place.path.endswith("styles.py")}
+    names = {name for path in SOURCES.values() for name in re.findall(r"\b[sptq]\d\d\b", (sources / path).read_text())}
+    assert len(names) >= 210
     for name in sorted(names - namespaces):
-        path, told = ("styles.cpp", lines) if name.startswith("s") else ("styles.py", more)
+        path = SOURCES[name[0]]
         rows = (sources / path).read_text().splitlines()
+        told = {place.first for place, _ in read.imported.left if place.path.endswith(path)}
         assert any(name in "".join(rows[max(number - 3, 0) : number]).lower() for number in told), name
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("torch")
 @pytest.mark.skipif(sys.platform != "linux", reason="the compiler is called as on Linux")
-def test_no_style_is_silent_or_falsely_alike(sources: Path) -> None:
+def test_no_style_is_silent_or_falsely_alike(sources: Path, modules: tuple[str, ...]) -> None:
     """Each operator and each kernel of the process is in the file or named, and no silence counts as equality."""
-    library = sources / "built.so"
-    build(sources / "styles.cpp", library)
-    modules = ("styles", str(library))
     loaded = loaded_library(modules)
-    assert len({namespace for namespace, _ in loaded.operators}) >= 135
+    assert len({namespace for namespace, _ in loaded.operators}) >= 200
     request = ImportRequest((str(sources),), modules, {}, "o.yaml")
     written = write_import(request, force=False)
     assert written.told is not None
@@ -74,7 +80,8 @@ def test_no_style_is_silent_or_falsely_alike(sources: Path) -> None:
     told = "\n".join([*written.told.lines, written.told.summary, *[reason for _, reason in written.left]])
     unmentioned, unnamed = [], []
     for (namespace, name), operator in loaded.operators.items():
-        entry = re.search(rf"func: (?:{namespace}::)?{re.escape(operator.schema)}(?:\n  .*)*", text)
+        prefix = "" if f"\nnamespace: {namespace}\n" in text else f"{namespace}::"
+        entry = re.search(rf"func: {prefix}{re.escape(operator.schema)}(?:\n  .*)*", text)
         if f"`{namespace}::{name}`" not in told and entry is None:
             unmentioned.append(f"{namespace}::{name}")
         by_hand = entry is None or "manual_kernel_registration" in entry[0]
@@ -84,19 +91,23 @@ def test_no_style_is_silent_or_falsely_alike(sources: Path) -> None:
                         and not (key == "CompositeImplicitAutograd" and "dispatch" not in entry[0])]  # fmt: skip
     assert not unmentioned
     assert not unnamed
+    for scripted in ("t10::f", "torch.classes.t11.Thing.get", "torch.classes.s62.Thing.get"):
+        assert f"not explained: `{scripted}`: TorchScript alone has it" in told
 
 
 #: What styles use of the other files, by the file with the styles.
 OTHER_FILES = {
     "styles.cpp": r"(?i)more",
     "styles.py": r"NAMES|TABLE|\bBase\b|_of\b|key_of_device|register_more|more_styles",
+    "further.cpp": r"T30|dlopen",
+    "further.py": r"further_names|kernel_|NS|plain_of_names|q13|q18",
 }
 
 
 def pieces(text: str) -> Iterator[tuple[str, str, str]]:
     """The styles of a source: the name, what stands before all of them, and the style."""
     first: dict[str, int] = {}
-    for match in re.finditer(r"(?i)\b([sp]\d\d)(?=\b|_|[a-z])", text):
+    for match in re.finditer(r"(?i)\b([sptq]\d\d)(?=\b|_|[a-z])", text):
         first.setdefault(match[1].lower(), text.rindex("\n", 0, match.start()) + 1)
     starts = [*first.values(), len(text)]
     for number, name in enumerate(first):
@@ -106,10 +117,9 @@ def pieces(text: str) -> Iterator[tuple[str, str, str]]:
 @pytest.mark.thorough
 @pytest.mark.usefixtures("torch")
 @pytest.mark.skipif(sys.platform != "linux", reason="the compiler is called as on Linux")
-def test_no_style_by_itself_is_falsely_alike(sources: Path) -> None:
+def test_no_style_by_itself_is_falsely_alike(sources: Path, modules: tuple[str, ...]) -> None:
     """Without the process, an operator of which nothing is named has each kernel of the process."""
-    build(sources / "styles.cpp", sources / "built.so")
-    operators = loaded_library(("styles", str(sources / "built.so"))).operators
+    operators = loaded_library(modules).operators
     alike, false = 0, []
     for source, other_files in OTHER_FILES.items():
         for name, head, style in pieces((sources / source).read_text()):
@@ -117,8 +127,10 @@ def test_no_style_by_itself_is_falsely_alike(sources: Path) -> None:
             folder.mkdir()
             (folder / source).write_text(head + style)
             if re.search(other_files, style):
-                for path in sources.glob("more*"):
+                for path in [*sources.glob("more*"), *sources.glob("further_*.py"), *sources.glob("*.ipp")]:
                     shutil.copy(path, folder)
+                if name == "t18":
+                    shutil.copy(sources / "second.cpp", folder)
             with contextlib.suppress(Fault):
                 read = read_operators(ImportRequest((str(folder),), (), {}, "o.yaml"))
                 for operator, loaded in operators.items():

@@ -454,6 +454,19 @@ class _Body:
             yield from self._passed(around, start, end, kind)
         elif kind != "tensor" and self._text(around) == "{" and self._text(around - 1) in ("(", ",", "return", "="):
             yield self._found(MAYBE_WRITTEN, start, "a list")
+        elif self._text(around) == "{" and self._text(end) in (",", "}") and self._text(start - 1) in (",", "{"):
+            yield from self._held(around, start, kind)
+
+    def _held(self, brace: int, start: int, kind: str) -> Iterator[Use]:
+        """What becomes of an argument that an object gets in braces: a list is it, other code may get an object."""
+        begin = brace
+        while begin > 0 and self._text(begin - 1) not in (";", "{", "}", "(", ",", "=", "return"):
+            begin -= 1
+        words = [token.text for token in self._tokens[begin:brace] if token.kind == "name"]
+        if len(words) > 1 and ({"vector", "array", "optional"}.intersection(words) or _TENSOR.fullmatch(words[-2])):
+            self._names.setdefault(words[-1], kind)
+        elif words and not _TENSOR.search(" ".join(words)) and not {"vector", "array", "optional"}.intersection(words):
+            yield self._found(MAYBE_WRITTEN, start, f"an object of `{words[0]}`")
 
     def _assigned(self, first: int, start: int, end: int, kind: str) -> Iterator[Use]:
         target = first - 2
@@ -493,6 +506,12 @@ class _Body:
         """What a call does with its argument."""
         name, template, at = self._callee(opening)
         plain = name.rpartition("::")[2]
+        if plain == "for" and self._text(start - 1) == ":" and self._tokens[start - 2].kind == "name":
+            self._names.setdefault(self._text(start - 2), kind)
+            return
+        if kind == "tensor" and self._text(opening - 1) == ")" and self._text(end) in (",", ")"):
+            yield self._found(MAYBE_WRITTEN, start, "what a call gives")
+            return
         if not plain or _CASTS.fullmatch(plain):
             if re.search(r"\bconst\b", template):
                 return

@@ -61,6 +61,7 @@ from opwright.syntax.cpp_source import (
     CUDA_SUFFIXES,
     CppSource,
     included_headers,
+    namespace_macros,
     parse_cpp,
     registering_macros,
     registers,
@@ -170,8 +171,11 @@ def read_cpp_sources(
     """
     parsed = [parse_cpp(file.path, file.text) for file in files]
     count, parsed = len(parsed), [*parsed, *included_headers(parsed)]
-    shared = registering_macros([source for source in parsed if source.path.endswith(CPP_HEADERS)])
-    expanded = [with_registrations(source, {**lists, **shared}) for source in parsed]
+    # What a source includes is a header, whatever its name ends with.
+    shared = registering_macros([source for source in parsed[:count] if source.path.endswith(CPP_HEADERS)])
+    shared = {**registering_macros(parsed[count:]), **shared}
+    namespaces = namespace_macros(parsed)
+    expanded = [with_registrations(source, {**lists, **shared}, namespaces) for source in parsed]
     defined = DefinedFunctions(expanded, others)
     registering = {macro.name for source in parsed for macro in source.macros if registers(macro)}
     return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering).read()
@@ -374,15 +378,17 @@ class _Reader:
 
     def _read_source(self, source: CppSource) -> Iterator[RegistrationStatement]:
         for statement in statements(source):
-            end = 0
+            end = depth = 0
             for index, token in enumerate(statement.head[:-1]):
+                depth += (token.text == "(") - (token.text == ")")
                 if index < end or token.kind != "name" or statement.head[index + 1].text != "(":
                     continue
                 name = token.text if _BLOCK.fullmatch(token.text) else self._macros.get(token.text, "")
                 match = _BLOCK.fullmatch(name)
                 # What stands before the macro of a block is a statement without its sign, such as a macro.
                 block_statement = statement._replace(head=statement.head[index:])
-                if match is not None and self._has_lines(statement):
+                # The body is not that of a block which a macro is given.
+                if match is not None and not depth and self._has_lines(statement):
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
@@ -390,7 +396,7 @@ class _Reader:
                         self._add_included(source, block_statement, block)
                         yield from self._read_block(block_statement, block, text_of(given[-1]), source)
                         break
-                elif token.text in MODULE_MACROS and statement.body:
+                elif token.text in MODULE_MACROS and not depth and statement.body:
                     given = arguments(statement.head, index + 1)
                     if len(given) > 1:
                         self._add_block(source, block_statement)

@@ -534,6 +534,8 @@ class _Reader:
                 owner = self._libraries.get(source_of(node.func.value))
                 self._tell_code(node, f"`{shorten(source_of(node.func))}`", owner.namespace if owner else "")
                 skipped.update(map(id, ast.walk(node.func)))
+            elif isinstance(node, ast.Call) and self._adds_to_unread(node.func):
+                self._tell_code(node, f"`{shorten(source_of(node.func))}`", "")
             elif isinstance(node, ast.Call) and self._library_function(node) in _MAKERS:
                 namespace = self._text(node.args[0], {}) if node.args else None
                 self._tell_code(node, "a library", namespace or "")
@@ -553,6 +555,12 @@ class _Reader:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SCHEMA.fullmatch(node.value):
                 name = node.value.partition("(")[0].strip() or node.value
                 self.unread.append((self._place(node), f"the schema of `{shorten(name)}` was not read"))
+
+    def _adds_to_unread(self, node: ast.expr) -> bool:
+        """Whether a function is a method of an operator of `custom_op` that was not read, such as of one in a class."""
+        if not isinstance(node, ast.Attribute) or node.attr not in _ADDERS or node.attr in _METHODS:
+            return False
+        return source_of(node.value) not in self._custom and not self._full_name(node).startswith(_LIBRARY)
 
     def _tell_code(self, node: ast.expr, what: str, namespace: str) -> None:
         told = f"{what}, which code gets that was not read,"

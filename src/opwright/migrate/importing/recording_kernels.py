@@ -113,9 +113,32 @@ class _Results:
         if before == "::" and self._text(index - 2) in ("at", "torch"):
             return f"{name}()" if arguments & self._tensors else ""
         body = self._bodies.get(name)
+        if body is None and any(self._text(at) == name and self._text(at + 2) == "[" for at in range(index)):
+            # A lambda.
+            return self._of_variable(name)
         if body is None or self._depth >= _DEPTH or any(_GUARDS.fullmatch(token.text) for token in body):
             return ""
         return _Results(body, self._tensors, self._bodies, self._depth + 1).recorded()
+
+    def _given_at(self, index: int) -> int:
+        """Where the expression begins that a variable, or a part of it, gets where it is named; 0 if it gets none."""
+        if self._text(index - 1) in ("[", ",") and self._text(index + 1) in ("]", ","):
+            # One of several that a declaration names.
+            while index < len(self._body) and self._text(index) not in ("]", ";"):
+                index += 1
+            return index + 2 if self._text(index + 1) == "=" else 0
+        following = self._text(index + 1)
+        if following in (".", "->") and self._text(index + 2) in ("push_back", "emplace_back"):
+            return index + 4
+        if following in ("(", "{") and index:
+            before = self._body[index - 1]
+            is_declared = before.text in (">", "&") or (before.kind == "name" and before.text not in ("return", "else"))
+            return index + 2 if is_declared else 0
+        if following == "[":
+            following, index = self._text(after := closing_index(self._body, index + 1) + 1), after - 1
+        elif following in (".", "->") and self._text(index + 3) == "=":
+            following, index = "=", index + 2
+        return index + 2 if following == "=" and self._text(index + 2) != "=" else 0
 
     def _of_variable(self, name: str) -> str:
         """The call that gives a variable its value, or changes it in place with a tensor of the function."""
@@ -125,10 +148,9 @@ class _Results:
         for index, token in enumerate(self._body):
             if token.text != name:
                 continue
-            following = self._text(index + 1)
-            if following == "=" and self._text(index + 2) != "=" and (call := self._in_expression(index + 2)):
+            if (start := self._given_at(index)) and (call := self._in_expression(start)):
                 return call
-            method = self._text(index + 2)
+            following, method = self._text(index + 1), self._text(index + 2)
             if following in (".", "->") and method.endswith("_") and self._text(index + 3) == "(":
                 given = self._body[index + 3 : closing_index(self._body, index + 3)]
                 if any(token.text in self._tensors for token in given):

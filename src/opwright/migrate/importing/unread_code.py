@@ -156,6 +156,8 @@ def code_outside(
             words = [text_of(part) for part in arguments(tokens, index + 1)]
             name = shorten(f"{token.text}({', '.join(words)})")
             yield UnreadCode(place, f"the library `{name}`", words[0], "")
+        elif token.text == "class_" and owner == "torch" and texts[:1] == ["<"]:
+            yield UnreadCode(place, f"the class `{shorten(texts[1])}` of TorchScript", "", "", defines=True)
         elif token.text in _OF_DISPATCHER and texts[:1] == ["("] and before in (".", "->"):
             yield UnreadCode(place, f"`{token.text}` of the dispatcher", "", "")
         elif token.kind == "name" and token.text in macros:
