@@ -239,6 +239,7 @@ RECORDED = {
     "at::Tensor r; if (x.dim()) { r = x.sum(); } return r;": "sum()",
     "auto r = at::empty_like(x); fill(r.data_ptr<float>(), x.data_ptr<float>()); return r;": "",
     "at::NoGradGuard guard; return x * 2;": "",
+    "at::Tensor r; if (y.dim()) { r = given.value(); } return r;": "",
     "auto r = at::empty({x.size(0)}); return unknown(x.contiguous(), r);": "",
 }
 

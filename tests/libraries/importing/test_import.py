@@ -338,6 +338,15 @@ IMPLEMENT(SPACE)
     text = Path("names.yaml").read_text()
     assert "namespace: spaced\ncpp_namespace: spaced::ops\nkernel_namespace: spaced\n" in text
     assert "given" not in text
+    Path("used.cpp").write_text("""
+#include <torch/library.h>
+namespace used::inner { at::Tensor f(const at::Tensor& x) { return x; } }
+namespace used { using inner::f; }
+TORCH_LIBRARY(used, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(used, CPU, m) { m.impl("f", torch::CppFunction(&used::f)); }
+""")
+    assert main(["import", "used.cpp", "--out", "used.yaml"]) == 0
+    assert "namespace: used\ncpp_namespace: used::ops\n" in Path("used.yaml").read_text()
 
 
 def test_a_kernel_for_several_keys(library: Path) -> None:

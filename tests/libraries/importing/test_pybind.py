@@ -366,15 +366,18 @@ PYBIND11_MODULE(acme, m) {
 
 def test_what_stands_behind_a_lambda_is_read(library: Path) -> None:
     """A lambda that returns leaves nothing but itself; a function that a header defines once is said to be so."""
-    Path("csrc/kernels.h").write_text(f"{HEADER}namespace pyb {{ at::Tensor late(at::Tensor x) {{ return x; }} }}\n")
+    more = "C10_ALWAYS_INLINE at::Tensor fast(at::Tensor x) { return x; } namespace { int own() { return 1; } }"
+    more += " at::Tensor late(at::Tensor x) { return x; }"
+    Path("csrc/kernels.h").write_text(f"{HEADER}namespace pyb {{ {more} }}\n")
     Path("csrc/bindings.cpp").write_text("""
 #include "kernels.h"
 PYBIND11_MODULE(acme, m) {
   py::class_<Counter>(m, "Counter").def("__eq__", [](const Counter& a, const Counter& b) { return a == b; });
   m.def("late", &pyb::late);
+  m.def("fast", &pyb::fast);
 }
 """)
-    assert [*imported("csrc")] == ["late(Tensor x) -> Tensor"]
+    assert [*imported("csrc")] == ["late(Tensor x) -> Tensor", "fast(Tensor x) -> Tensor"]
     told = "`kernels.h` defines `pyb::late`, and several generated sources include it: write `inline` before each"
     assert told in Path("pyb_C.yaml").read_text()
 

@@ -56,6 +56,8 @@ class KernelNames:
         self.hidden: Final[list[HiddenKernel]] = []
         #: The functions that headers define for one source alone.
         self._defined_once: dict[str, list[str]] = {}
+        #: Names by `using`: the whole name, what it names from which scope, and the file.
+        self._used: list[tuple[str, str, tuple[str, ...], str]] = []
         #: The names proposed for functions of one name that files hide, by the name and the file.
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
@@ -89,6 +91,8 @@ class KernelNames:
         """The functions that a name can mean, as headers declare them if any does."""
         functions = [other for same in self.functions.values() for other in same]
         declared = {other.name: other for other in functions if not other.is_hidden}
+        used = {name: self.find(target, scope, path) for name, target, scope, path in self._used}
+        declared |= {name: function for name, function in used.items() if function is not None}
         return declared | {other.name: other for other in functions if other.path.endswith(CPP_HEADERS)}
 
     def kernel_of(self, row: RegistrationStatement) -> CppFunction | None:
@@ -237,13 +241,18 @@ class KernelNames:
 
     def _add(self, statement: Statement, source: CppSource) -> None:
         function = function_of(statement, source.path)
+        texts = [token.text for token in statement.head]
+        if texts[:1] == ["using"] and "::" in texts and not {"=", "namespace"}.intersection(texts):
+            name = "::".join([*filter(None, statement.scope), texts[-1]])
+            self._used.append((name, "".join(texts[1:]), statement.scope, source.path))
         if function is not None:
             # Every file that includes a header can name what is static there.
             in_header = source.path.endswith(CPP_HEADERS)
-            function = function._replace(is_hidden=function.is_hidden and not in_header)
-            self.add(function)
-            if in_header and statement.body and _SHARED.isdisjoint([token.text for token in statement.head]):
+            # Macros such as `C10_ALWAYS_INLINE` have the word, and each source has its own of an anonymous namespace.
+            is_shared = function.is_hidden or not _SHARED.isdisjoint(texts) or "inline" in " ".join(texts).lower()
+            if in_header and statement.body and not is_shared:
                 self._defined_once.setdefault(source.path, []).append(function.name)
+            self.add(function._replace(is_hidden=function.is_hidden and not in_header))
 
 
 def _levels(scope: Sequence[str]) -> tuple[str, ...]:

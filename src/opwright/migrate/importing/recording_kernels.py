@@ -23,9 +23,11 @@ _NEW: Final = re.compile(
 )
 #: Functions that hand on what they get, and constructors of what holds results.
 _HOLDERS: Final = frozenset(("make_tuple", "make_pair", "tie", "move", "forward", "Tensor", "tuple", "vector"))
-_NO_TENSORS: Final = frozenset(
-    ("size", "sizes", "dim", "numel", "options", "scalar_type", "dtype", "device", "stride", "strides", "item")
-)
+#: What gives no tensor, or one that its object holds.
+_NO_TENSORS: Final = frozenset((
+    "size", "sizes", "dim", "numel", "options", "scalar_type", "dtype", "device", "stride", "strides", "item",
+    "value", "value_or", "has_value", "defined", "get", "at", "front", "back", "begin", "end",
+))  # fmt: skip
 _GUARDS: Final = re.compile(r"NoGradGuard|InferenceMode|AutoDispatchBelow\w+|AutoNonVariableTypeMode|AutoGradMode")
 #: How many functions and variables are followed.
 _DEPTH: Final = 5
