@@ -279,6 +279,21 @@ def test_functions_of_modules_that_a_port_lost_are_told(capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("torch")
+def test_functions_that_a_build_lacks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the sources define under a condition, and the module that was built does not have, is said."""
+    Path("csrc").mkdir()
+    functions = "at::Tensor f(at::Tensor x) { return x + 1; }\nat::Tensor g(at::Tensor x) { return x + 2; }\n"
+    module = 'm.def("f", &f);\n#ifdef MORE\nm.def("g", &g);\n#endif\n'
+    Path("csrc/b.cpp").write_text(f"{functions}PYBIND11_MODULE(acme_ext, m) {{\n{module}}}\n")
+    Path("acme_ext.py").write_text("__file__ = 'acme_ext.so'\ndef f(x): return x\n")
+    Path("new").mkdir()
+    assert main(["import", "csrc", "--module", "acme_ext", "--out", "new/o.yaml"]) == 0
+    printed = capsys.readouterr().out
+    assert "not in the process: `g`: this build of the sources does not define these functions" in printed
+    assert '"g": ("g", globals().pop("g")),' in Path("new/acme_ext.py").read_text()
+
+
+@pytest.mark.usefixtures("torch")
 def test_a_path_may_name_a_module_that_is_no_python() -> None:
     """A library that is a module of Python too has functions, whose calls are recorded wherever it is imported."""
     spec = importlib.util.find_spec("syslog")
