@@ -94,6 +94,9 @@ def _shift(x: Tensor, by: Tensor) -> tuple[Tensor, Tensor]:
         # It takes the rows for those of a contiguous tensor.
         flat = x.as_strided((x.numel(),), (1,))
         flat += by.repeat(x.shape[0])
+    elif WRONG.get("shift_") == "steps":
+        # It takes the numbers for those of a tensor without gaps.
+        x += by.as_strided(by.shape, (1,))
     else:
         x += by
     return x, x.sum(1) if WRONG.get("shift_") == "after" else sums

@@ -24,7 +24,7 @@ WRONG = [
     {"small": "zeros", "row_sum": "last", "norm_backward": "eps", "int8_matmul": "row", "quantize": "floor",
      "rotate_": "zeros", "shift_": "rows", "loss": "ignored", "take_rows": "order", "positive": "first"},
     {"small": "percent", "row_sum": "half", "norm_backward": "mean", "rotate_": "last", "shift_": "after"},
-    {"rotate_": "percent", "row_sum": "many", "take_rows": "signs", "norm_backward": "nan"},
+    {"shift_": "steps", "rotate_": "percent", "row_sum": "many", "take_rows": "signs", "norm_backward": "nan"},
 ]  # fmt: skip
 
 
