@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
+import os
 import re
 import subprocess
 import sys
@@ -173,6 +175,8 @@ def test_devices_of_indices() -> None:
 
 def test_memory_statistics() -> None:
     """The allocator counts what tensors use, what they have used at most, and what the device keeps."""
+    # Errors that other tests expect keep tensors until then.
+    gc.collect()
     torch.acme.empty_cache()
     torch.acme.reset_peak_memory_stats()
     before = torch.acme.memory_allocated()
@@ -196,6 +200,7 @@ def test_memory_statistics() -> None:
 
 def test_memory_is_reused() -> None:
     """Memory that is freed is used again, and blocks that were neighbours are one block again."""
+    gc.collect()
     tensors = [torch.empty(1 << 20, device="acme:1") for _ in range(8)]
     reserved = torch.acme.memory_reserved(1)
     del tensors[1::2]
@@ -383,3 +388,42 @@ def test_accelerator() -> None:
     assert torch.accelerator.get_device_capability("acme:1")["supported_dtypes"] >= {torch.bfloat16, torch.qint8}
     with torch.accelerator.device_index(1):
         assert torch.acme.current_device() == 1
+
+
+UNPROTECTED = """
+import torch
+
+values = torch.arange(6.0, device="acme").reshape(2, 3)
+address, sums = values.data_ptr(), torch.cumsum(values, 1)
+assert sums.device.type == "acme" and sums.tolist() == [[0, 1, 3], [3, 7, 12]]
+values.t().cumprod_(0)
+assert values.data_ptr() == address and values.tolist() == [[0, 0, 0], [3, 12, 60]]
+out = torch.empty(0, device="acme")
+assert torch.cumsum(values, 1, out=out) is out and out.tolist() == [[0, 0, 0], [3, 15, 75]]
+smaller = torch.empty(8, device="acme")
+torch.cumsum(values[1], 0, out=smaller)
+assert smaller.tolist() == [3, 15, 75]
+strided = torch.zeros(3, 4, device="acme").t()[1:]
+torch.cumsum(values.expand(3, 2, 3)[:, 0], 1, out=strided.t())
+shared = values.view(-1)
+torch.nn.functional.hardtanh_(shared[2:5], 0, 10)
+assert values.tolist() == [[0, 0, 0], [3, 10, 60]]
+try:
+    torch.cumsum(shared[:4], 0, out=shared[1:5])
+except RuntimeError as error:
+    assert "memory" in str(error)
+else:
+    raise AssertionError("the CPU refuses overlaps")
+kept = torch.special.expit(values)
+del values, shared
+torch.full((6,), 7.0, device="acme")
+assert kept[1, 2].item() == 1 and kept[0, 0].item() == 0.5
+"""
+
+
+def test_fallback_without_protection() -> None:
+    """Where the CPU can touch the memory of the device, it computes there: with the results, and the errors, of copies."""
+    for name in ("", "PROTECT_DEVICE_MEMORY"):
+        environment = {key: value for key, value in os.environ.items() if key != "PROTECT_DEVICE_MEMORY"}
+        environment.update({name: "1"} if name else {})
+        subprocess.run([sys.executable, "-W", "ignore", "-c", UNPROTECTED], check=True, env=environment)

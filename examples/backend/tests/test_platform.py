@@ -25,6 +25,14 @@ def test_compiled_function() -> None:
         torch.testing.assert_close(compiled(values, scale), function(values, scale))
 
 
+def test_compiled_padding() -> None:
+    """Values that only some elements have, such as those of padding, are compiled as for the CPU."""
+    compiled = torch.compile(lambda values: torch.nn.functional.pad(values, (0, 1), value=-100)[..., 1:].contiguous())
+    for values in (torch.arange(6).reshape(2, 3), torch.randn(2, 3)):
+        expected = torch.nn.functional.pad(values, (0, 1), value=-100)[..., 1:]
+        assert torch.equal(compiled(values.to("acme")).cpu(), expected)
+
+
 def test_compiled_training() -> None:
     """A network that Inductor compiles is trained with the losses of the CPU."""
     torch.manual_seed(0)

@@ -88,8 +88,8 @@ class Scheduling(CppScheduling):
     """Makes kernels: those that Inductor makes for the host, without vectors, which it has for the CPU alone."""
 
     def codegen_node(self, node: Any) -> None:  # noqa: ANN401
-        """Make the kernel of some fused operators."""
-        with config.patch({"cpp.simdlen": 1}):
+        """Make the kernel of some fused operators, with the types that Inductor notes for C++."""
+        with config.patch({"cpp.simdlen": 1, "cuda_backend": "cpp"}):
             super().codegen_node(node)
 
 

@@ -1,6 +1,6 @@
 #pragma once
-// Loops over elements. Where all tensors have one type of floating-point numbers, the device computes as PyTorch's CPU does:
-// in that type, or in 32 bits where it has fewer. It computes others in three types of 64 bits for a number.
+// Loops over elements. Where all tensors have one of the usual types, the device computes as PyTorch's CPU does: in that
+// type, or in 32 bits where it has fewer. It computes others in three types of 64 bits for a number.
 
 #include <ATen/OpMathType.h>
 #include <ATen/TensorIterator.h>
@@ -122,12 +122,19 @@ inline bool has_one_type(const at::TensorIteratorBase& iterator) {
 
 template <typename Value, size_t... Inputs, typename Function>
 void map_values(at::TensorIteratorBase& iterator, Function function, std::index_sequence<Inputs...> inputs) {
-  if constexpr (std::is_same_v<Value, double>) {
+  const auto is_mapped = [&](auto... types) {
     const auto dtype = iterator.common_dtype();
-    if (has_one_type(iterator) && (dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16)) {
-      dtype == at::kFloat        ? map_stored<float, Value>(iterator, function, inputs)
-          : dtype == at::kDouble ? map_stored<double, Value>(iterator, function, inputs)
-                                 : map_stored<at::BFloat16, Value>(iterator, function, inputs);
+    return has_one_type(iterator) &&
+        ((dtype == c10::CppTypeToScalarType<decltype(types)>::value &&
+          (map_stored<decltype(types), Value>(iterator, function, inputs), true)) ||
+         ...);
+  };
+  if constexpr (std::is_same_v<Value, double>) {
+    if (is_mapped(float(), double(), at::BFloat16(), at::Half())) {
+      return;
+    }
+  } else if constexpr (std::is_same_v<Value, int64_t>) {
+    if (is_mapped(int64_t(), int32_t())) {
       return;
     }
   }

@@ -159,8 +159,13 @@ at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bo
   return dst;
 }
 
-// What the CPU wrote in place of the device: a result that it makes has the strides that it chose.
+// What the CPU wrote in place of the device: a result that it makes has the strides that it chose. Where the CPU used the
+// memory of the device, the result is there.
 at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
+  const bool is_there = dst.numel() > 0 && self.const_data_ptr() == dst.const_data_ptr();
+  if (is_there && self.sizes() == dst.sizes() && self.strides() == dst.strides()) {
+    return dst;
+  }
   if (dst.sizes() != self.sizes()) {
     // The CPU has warned that it resizes an output.
     resize_(dst, self.sizes(), std::nullopt);
@@ -172,7 +177,7 @@ at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tens
     device_allocator()->copy_data(dst.mutable_data_ptr(), self.const_data_ptr(), span(self));
     return dst;
   }
-  return _copy_from(self, dst, false);
+  return _copy_from(is_there ? self.clone() : self, dst, false);
 }
 
 at::Scalar Kernels::_local_scalar_dense(const at::Tensor& self) {
@@ -216,5 +221,25 @@ bool Kernels::_has_compatible_shallow_copy_type(const at::Tensor& self, const at
 
 // The work of each call is done when it returns, so that memory is never in use on another stream.
 void Kernels::record_stream(at::Tensor& /*self*/, at::Stream /*s*/) {}
+
+// Copies are what tensors in other layouts need of the device besides PyTorch's kernels.
+at::Tensor Kernels::_copy_from_and_resize_sparse(const at::Tensor& self, const at::Tensor& dst) {
+  return dst.copy_(self);
+}
+
+// A copy of a quantized tensor has its scale and its zero point too.
+at::Tensor Kernels::_copy_from_quantized(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
+  const at::Tensor target = host_view(dst);
+  target.copy_(host_view(self), non_blocking);
+  if (dst.is_quantized()) {
+    at::set_quantizer_(dst, target.quantizer());
+  }
+  return dst;
+}
+
+at::Tensor Kernels::_copy_from_and_resize_quantized(const at::Tensor& self, const at::Tensor& dst) {
+  at::native::resize_output(dst, self.sizes());
+  return _copy_from_quantized(self, dst, false);
+}
 
 }  // namespace acme::native

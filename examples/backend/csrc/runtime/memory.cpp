@@ -21,12 +21,6 @@ constexpr size_t ALIGNMENT = 512;
 // The host's pages: large ones, where it has them, because protecting memory costs as much as it has pages.
 constexpr size_t PAGE_SIZE = size_t{2} << 20;
 
-// Whether the memory of the devices is protected while no kernel runs.
-bool is_protected() {
-  static const bool is_asked = std::getenv("PROTECT_DEVICE_MEMORY") != nullptr;
-  return is_asked;
-}
-
 size_t round_up(size_t size, size_t unit) {
   return (size + unit - 1) / unit * unit;
 }
@@ -342,6 +336,11 @@ const c10::AllocatorRegisterer<c10::DeviceType::PrivateUse1> device_registration
 const at::HostAllocatorRegistry<c10::DeviceType::PrivateUse1> pinned_registration(pinned_allocator());
 
 }  // namespace
+
+bool is_protected() {
+  static const bool is_asked = std::getenv("PROTECT_DEVICE_MEMORY") != nullptr;
+  return is_asked;
+}
 
 MemoryAccess::MemoryAccess() {
   if (!is_protected()) {

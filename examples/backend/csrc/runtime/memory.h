@@ -12,6 +12,9 @@ namespace acme {
 // How much memory each device has.
 constexpr size_t MEMORY_SIZE = size_t{4} << 30;
 
+// Whether only kernels can touch the memory of the devices.
+bool is_protected();
+
 // Lets the code of a scope touch the memory of the devices. The generated code around each kernel makes one. Where the
 // memory is protected, code outside kernels that touches it crashes, as with a device that has memory of its own.
 class MemoryAccess {

@@ -11,6 +11,7 @@ from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
+from opwright.libraries.extension.joined import join_sources
 from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.model.external_backend import ExternalBackend
 from opwright.model.operator_library import OperatorLibrary
@@ -112,11 +113,14 @@ def update_backend_code(
 ) -> GeneratedCode:
     """Bring the generated code of backend files, and of library files beside them, up to date below `out`.
 
-    It is for the installed PyTorch. `plugins` are names of plug-ins. Raises FaultsFound or Fault with the mistakes of
-    the files.
+    It is for the installed PyTorch. `plugins` are names of plug-ins. The sources of the backends are joined, as far as
+    they can be. Raises FaultsFound or Fault with the mistakes of the files.
     """
     request = _backend_request(files, out, libraries, plugins)
-    return _code(out, generate(request, out, jobs=1, sink=sink))
+    code = _code(out, generate(request, out, jobs=1, sink=sink))
+    own = [source for source in code.sources if os.path.dirname(source) == code.include]
+    others = [source for source in code.sources if source not in own]
+    return code._replace(sources=(*join_sources(own, os.path.realpath(out)), *others))
 
 
 def backend_code(file: SourceFile, out: str, *, sink: Diagnostics) -> tuple[GeneratedCode, Sequence[ExternalBackend]]:

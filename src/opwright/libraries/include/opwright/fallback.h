@@ -169,7 +169,9 @@ inline void check_devices(
   const auto check = [&](const c10::Argument& argument) {
     auto& value = torch::jit::peek(*stack, static_cast<size_t>(&argument - arguments.data()), arguments.size());
     for_each_tensor(value, [&](const at::Tensor& tensor) {
-      if (!is_number(argument, tensor)) {
+      // PyTorch names arguments so that are on the CPU for all devices.
+      const bool is_for_host = tensor.is_cpu() && argument.name().rfind("cpu_", 0) == 0;
+      if (!is_for_host && !is_number(argument, tensor)) {
         c10::impl::check_and_update_common_device(device, tensor, name.c_str(), argument.name().c_str());
       }
     });

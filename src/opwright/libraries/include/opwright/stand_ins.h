@@ -180,7 +180,7 @@ inline std::tuple<at::Tensor, at::Tensor> batch_norm_gather_stats(
     double eps,
     int64_t count) {
   const at::Tensor counts = at::full({mean.size(0)}, count, mean.options());
-  return batch_norm_gather_stats_with_counts(
+  return opwright::batch_norm_gather_stats_with_counts(
       input, mean, invstd, running_mean, running_var, momentum, eps, counts);
 }
 
@@ -209,7 +209,7 @@ inline at::Tensor& batch_norm_elemt_out(
     const at::Tensor& invstd,
     double eps,
     at::Tensor& out) {
-  const at::Tensor result = batch_norm_elemt(input, weight, bias, mean, invstd, eps);
+  const at::Tensor result = opwright::batch_norm_elemt(input, weight, bias, mean, invstd, eps);
   out.resize_(result.sizes());
   return out.copy_(result);
 }
