@@ -17,7 +17,7 @@ def _written(folder: Path, texts: dict[str, str]) -> list[str]:
 
 
 def test_joined_sources(tmp_path: Path) -> None:
-    """Shared helpers get other names after the first source, and that of dense tensors, whose name is short, is last."""
+    """Shared helpers get other names after the first source; that of dense tensors, whose name is short, is last."""
     sources = _written(tmp_path, {"RegisterAcme.cpp": HELPER, "RegisterSparseAcme.cpp": HELPER})
     joined = str(tmp_path / "joined.cpp")
     assert join_sources(sources, str(tmp_path)) == (joined,)
