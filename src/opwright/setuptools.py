@@ -245,9 +245,9 @@ def operator_library(
     for the installed PyTorch, and puts a shared object `_C.so`, the generated Python modules, the header
     `include/NAMESPACE/ops.h` and the CMake package `cmake/NAMESPACE-config.cmake` into the package, or beside its
     sources for an editable install; that also puts generated tests into the folder `tests`, if it is an option. PyTorch
-    is imported when something is compiled. With `fast_calls=True`, the package of a library with `abi: stable` gets
-    another shared object, which is for the release of PyTorch that builds it: there, calls that record no gradient go
-    past the Python that records them. Windows has none.
+    is imported when something is compiled. With `fast_calls=True`, the package of a library with `abi: stable` or
+    `abi: dlpack` gets another shared object, which is for the release of PyTorch that builds it: there, calls that
+    record no gradient go past the Python that records them. Windows has none.
 
     A library with `abi: dlpack` has a shared object with its kernels, and one for each of its frameworks that is
     installed: `_C.so` for PyTorch, `_jax.so` and `_tvm_ffi.so`.
@@ -258,17 +258,19 @@ def operator_library(
     """
     files = [yaml] if isinstance(yaml, str) else yaml
     frameworks = view_frameworks(files)
+    has_fast_calls = options.pop("fast_calls", False) and sys.platform != "win32"
+    fast_calls = [FastCalls(f"{package}.{_FAST_CALLS[0]}", [], language="c++")] if has_fast_calls else []
     if frameworks is not None:
         name = f"{package}.lib{package.replace('.', '_')}_kernels"
         if not framework_folder("torch"):
             # They import PyTorch.
             options.pop("tests", None)
-        extension = ViewExtension(name, files, sources, frameworks=frameworks, **options)
-        return {"ext_modules": [extension], "cmdclass": {"bdist_wheel": BuildWheel, "build_ext": BuildViews}}
-    has_fast_calls = options.pop("fast_calls", False) and sys.platform != "win32"
+        if "torch" not in frameworks or not framework_folder("torch"):
+            fast_calls = []
+        views = [ViewExtension(name, files, sources, frameworks=frameworks, **options), *fast_calls]
+        return {"ext_modules": views, "cmdclass": {"bdist_wheel": BuildWheel, "build_ext": BuildViews}}
     arguments = _build_arguments(OperatorExtension(f"{package}.{_SHARED_OBJECT}", files, sources, **options))
-    if has_fast_calls:
-        arguments["ext_modules"].append(FastCalls(f"{package}.{_FAST_CALLS[0]}", [], language="c++"))
+    arguments["ext_modules"] += fast_calls
     return arguments
 
 
@@ -399,12 +401,14 @@ class BuildOperators(build_ext):
         for extension in operators:
             if extension.code is not None:
                 _add_flags(extension, extension.code, abi=abi)
-        for extension in self.extensions:
+        extensions = [extension for extension in self.extensions if not isinstance(extension, ViewExtension)]
+        for extension in extensions:
             if isinstance(extension, FastCalls):
                 extension.complete(self.build_temp)
         # PyTorch's command compiles with Ninja, and for GPUs. It gets all that this one has been told.
         command = import_module("torch.utils.cpp_extension").BuildExtension(self.distribution)
         vars(command).update({name: value for name, value in vars(self).items() if name != "force"})
+        command.extensions = extensions
         # Modules of Python beside the operators keep the version of Python in their names.
         command.get_ext_filename = self.get_ext_filename
         # Ninja and the linker understand `..` behind a link differently.
@@ -516,7 +520,7 @@ class BuildViews(BuildOperators):
         """Generate code, and compile it with the sources."""
         if sys.platform == "win32":
             raise CompileError("libraries with `abi: dlpack` are built on Linux and macOS")
-        for extension in self.extensions:
+        for extension in self._views():
             if not extension.found:
                 names = ", ".join([FRAMEWORKS[name] for name in extension.frameworks])
                 raise CompileError(f"none of the frameworks of {extension.package} is installed: {names}")
@@ -536,6 +540,11 @@ class BuildViews(BuildOperators):
                         )
             folder = os.path.join(self.build_lib, *extension.package.split("."))
             self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
+        if len(self.extensions) > len(self._views()):
+            self._build([], None)
+
+    def _views(self) -> list[ViewExtension]:
+        return [extension for extension in self.extensions if isinstance(extension, ViewExtension)]
 
     def _framework_objects(self, kernels: str, extension: ViewExtension) -> list[str]:
         return [ViewBuild.framework_path(framework, kernels) for framework in extension.found]
@@ -544,7 +553,7 @@ class BuildViews(BuildOperators):
         """Copy the shared objects and the generated files into the packages of the sources."""
         super().copy_extensions_to_source()
         packages = self.get_finalized_command("build_py")
-        for extension in self.extensions:
+        for extension in self._views():
             built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
             folder = packages.get_package_dir(extension.package)
             for path in self._framework_objects(built, extension):
@@ -554,7 +563,7 @@ class BuildViews(BuildOperators):
         """Files that are installed."""
         objects = [
             path
-            for extension in self.extensions
+            for extension in self._views()
             for path in self._framework_objects(
                 os.path.join(self.build_lib, self.get_ext_filename(extension.name)), extension
             )
@@ -565,7 +574,7 @@ class BuildViews(BuildOperators):
         """Files in the build folder, with their paths beside the sources."""
         mapping = super().get_output_mapping()
         packages = self.get_finalized_command("build_py")
-        for extension in self.extensions if self.inplace else ():
+        for extension in self._views() if self.inplace else ():
             built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
             folder = packages.get_package_dir(extension.package)
             for path in self._framework_objects(built, extension):

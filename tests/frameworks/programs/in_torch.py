@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from types import FrameType
 
 import acme_views.torch as ops
 import numpy as np
@@ -131,3 +133,31 @@ def test_distributed_tensors() -> None:
                 torch.testing.assert_close(gradient.full_tensor().reconcile(), other)
     finally:
         destroy_process_group()
+
+
+def test_calls_that_record_nothing_go_past_python() -> None:
+    """The package has what the project's `fast_calls` asks for, which serves this release."""
+    recording = importlib.import_module("acme_views._autograd")
+    assert recording._fast is not None
+    called: list[str] = []
+
+    def traced(frame: FrameType, event: str, argument: object) -> None:
+        called.extend([frame.f_code.co_name] if event == "call" and "acme_views" in frame.f_code.co_filename else [])
+
+    library, angle = torch.ops.acme_views, torch.randn(6, 3)
+    for operator, arguments in ((library.top_k, (2,)), (library.rotary_, (angle, angle))):
+        for tensor in (torch.randn(6, 6), torch.randn(6, 6, requires_grad=True) * 1):
+            called.clear()
+            version = tensor._version
+            sys.setprofile(traced)
+            try:
+                operator(tensor, *arguments)
+            except NotImplementedError:
+                assert tensor.requires_grad
+            finally:
+                sys.setprofile(None)
+            is_past = f"_{operator._qualified_op_name.partition('::')[2]}_kernel" not in called
+            assert is_past == (not tensor.requires_grad)
+            assert tensor.requires_grad or tensor._version == version + (operator is library.rotary_)
+    with torch.inference_mode():
+        library.rotary_(torch.randn(6, 6), angle, angle)

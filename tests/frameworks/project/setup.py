@@ -8,6 +8,11 @@ from opwright.setuptools import operator_library
 
 setup(
     **operator_library(
-        "acme_views", yaml="operators.yaml", sources=["csrc/kernels.cpp"], depends=["derivatives.yaml"], tests="tests"
+        "acme_views",
+        yaml="operators.yaml",
+        sources=["csrc/kernels.cpp"],
+        depends=["derivatives.yaml"],
+        tests="tests",
+        fast_calls=True,
     )
 )

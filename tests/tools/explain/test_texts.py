@@ -51,6 +51,17 @@ operators:
   dispatch: CPU, CUDA
 """,
 )
+BORROWED = SourceFile(
+    "acme.yaml",
+    """\
+namespace: acme
+abi: dlpack
+operators:
+- func: scale(Tensor self, Tensor? mask, int[] sizes, float by=2) -> (Tensor scaled, Tensor count)
+  dispatch: {CPU: scale_cpu, CUDA: scale_cuda}
+  dims: {self: "*b", mask: "*b", scaled: "*b", count: ""}
+""",
+)
 
 
 class Case(NamedTuple):
@@ -80,6 +91,7 @@ CASES = {
     ),
     "library": Case(("acme::scale", "acme::stop"), library=LIBRARY),
     "stable": Case(("acme::scale",), ("dispatch", "signatures", "python"), STABLE),
+    "borrowed": Case(("acme::scale",), ("dispatch", "signatures"), BORROWED),
 }
 
 

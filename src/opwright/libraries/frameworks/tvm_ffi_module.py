@@ -21,15 +21,16 @@ def _function(unit: ViewLibrary, operator: ViewOperator) -> str:
     make, annotation, text = result_class(operator, "Any", named)
     passed = ", ".join([variable_name(argument.name) for argument in function.arguments.all])
     call = f"_operator_{operator.place}({passed})"
-    if text:
-        call = f"{make}(*{call})"
-    elif len(named) > 1:
-        call = f"tuple({call})"
+    head = ""
+    if len(named) > 1:
+        # To iterate over an array of TVM FFI takes longer than to ask for its items.
+        head = f"    _results = {call}\n"
+        items = ", ".join([f"_results[{place}]" for place in range(len(named))])
+        call = f"{make if text else ''}({items})"
     lookup = f"_operator_{operator.place} = _functions.get_function({string_literal(operator.name)})\n"
     body = f"    return {call}" if named else f"    {call}"
-    definition = (
-        f"def {operator.name}({parameters(function, _ANNOTATIONS)}) -> {annotation}:\n{docstring(operator)}\n{body}\n"
-    )
+    statements = f"{docstring(operator)}\n{head}{body}\n"
+    definition = f"def {operator.name}({parameters(function, _ANNOTATIONS)}) -> {annotation}:\n{statements}"
     return "\n\n".join([*([text] if text else []), lookup, definition])
 
 

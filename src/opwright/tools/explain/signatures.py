@@ -19,6 +19,7 @@ from opwright.emit.emitter import Job
 from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.libraries import stable_convention as stable
+from opwright.libraries.frameworks import view_convention
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.source.span import Span
 from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
@@ -29,10 +30,11 @@ _REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
 def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureRecord, ...]:
     """Signatures in the order from the caller to the kernel, then those of other runtimes.
 
-    A library with the stable interface has its kernels alone.
+    A library with the stable interface, or with kernels over borrowed tensors, has its kernels alone.
     """
-    if any(library.is_stable and library.library is function.library for library in job.libraries):
-        return tuple(_stable_kernels(function))
+    for library in job.libraries:
+        if library.library is function.library and library.is_stable:
+            return tuple(_view_kernels(function) if library.takes_views else _stable_kernels(function))
     makers: tuple[Callable[[NativeFunction, Job], Iterator[SignatureRecord]], ...] = (
         _public,
         _dispatcher,
@@ -103,6 +105,12 @@ def _stable_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
     for name, (_, keys) in _by_name(function).items():
         text = stable.signature(function).declaration(name)
         yield SignatureRecord("stable", text, f"{keys}, {_served_releases(function)}")
+
+
+def _view_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
+    """Kernels that get borrowed tensors of any framework, of an operator without mistakes."""
+    for name, (_, keys) in _by_name(function).items():
+        yield SignatureRecord("borrowed tensors", view_convention.signature(function).declaration(name), keys)
 
 
 def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:

@@ -144,7 +144,8 @@ _as_it_is = _nullcontext()
 
 def _changed(*written):
     """Counts the versions of what an operator writes to: tensors, lists of them, and None."""
-    tensors = [item for item in _flatten(written)[0] if isinstance(item, _torch.Tensor)]
+    items = [item for one in written for item in (one if isinstance(one, (list, tuple)) else (one,))]
+    tensors = [item for item in items if isinstance(item, _torch.Tensor)]
     if tensors:
         _torch.autograd.graph.increment_version(tensors)
 
@@ -392,9 +393,8 @@ def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: P
     lines += [f"def _{name}_kernel(_keyset, {parameters}):", *[line.rstrip() for line in renaming]]
     lines += _kernel_body(gradient, copied)
     lines += ["", "", f'_library.impl("{function.name.text}", _{name}_kernel, "Autograd", with_keyset=True)']
-    if gradient.formulas or not function.arguments.writes:
-        # Without a gradient, the kernel only goes on.
-        lines += ["if _fast:", f'    _fast.opwright_register(b"{function.namespace}", b"{function.name.text}")']
+    # Without a gradient, the kernel counts versions of what is written, and goes on.
+    lines += ["if _fast:", f'    _fast.opwright_register(b"{function.namespace}", b"{function.name.text}")']
     if needs_kernels(function):
         lines += [f'_serve_bits("{function.name.text}", _redispatch_{name}, {operator_expression(function)}._schema)']
     lines.append("")

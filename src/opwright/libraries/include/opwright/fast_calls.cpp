@@ -44,13 +44,35 @@ bool records(const c10::IValue& value) {
   return false;
 }
 
+// Counts the versions of tensors that an operator writes to; those of inference mode have none.
+void change(const c10::IValue& value) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (tensor.defined() && !tensor.is_inference()) {
+      tensor.unsafeGetTensorImpl()->bump_version();
+    }
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) {
+      change(item);
+    }
+  }
+}
+
 void call(const c10::OperatorHandle& op, c10::DispatchKeySet keyset, torch::jit::Stack* stack) {
-  for (const c10::IValue& argument : torch::jit::last(*stack, op.schema().arguments().size())) {
+  const auto& parameters = op.schema().arguments();
+  const auto arguments = torch::jit::last(*stack, parameters.size());
+  for (const c10::IValue& argument : arguments) {
     if (records(argument)) {
       // The kernel in Python is that of all keys for autograd. `keys` hide it, but not for this one. Keys above those
       // for autograd may be in the set, of the dispatcher in Python for example, which would call this again.
       op.redispatchBoxed((keyset & c10::after_autograd_keyset).add(c10::DispatchKey::AutogradOther), stack);
       return;
+    }
+  }
+  for (size_t place = 0; place < parameters.size(); ++place) {
+    const c10::AliasInfo* const alias = parameters[place].alias_info();
+    if (alias != nullptr && alias->isWrite()) {
+      change(arguments[place]);
     }
   }
   at::AutoDispatchBelowADInplaceOrView guard;
@@ -92,7 +114,7 @@ OPWRIGHT_EXPORT const char* opwright_release() {
   return TORCH_VERSION;
 }
 
-// For an operator whose kernel in Python only goes on if no gradient is recorded.
+// For an operator whose kernel in Python counts versions and goes on if no gradient is recorded.
 OPWRIGHT_EXPORT void opwright_register(const char* name_space, const char* op) {
   add_kernels(name_space, op, [] { return torch::CppFunction::makeFromBoxedFunction<&call>(); });
 }

@@ -234,12 +234,13 @@ class TvmFfiCall {
           std::string(op_.name) + " needs memory on the device, and no framework has said how to get it: pass tensors of "
           "one that does, such as PyTorch");
     }
-    // The sizes, the strides and the elements stand behind the header.
+    // The sizes, the strides and the elements stand behind the header, the elements at a multiple of 64. To ask for
+    // memory at such an address takes longer.
     const TensorView view(like, nullptr);
     const auto rank = static_cast<std::size_t>(like.rank);
-    const std::size_t head = (sizeof(DLManagedTensorVersioned) + 2 * rank * sizeof(std::int64_t) + 63) / 64 * 64;
+    const std::size_t head = sizeof(DLManagedTensorVersioned) + 2 * rank * sizeof(std::int64_t);
     const std::size_t bytes = static_cast<std::size_t>(view.numel() * view.element_size());
-    void* const memory = std::aligned_alloc(64, (head + bytes + 63) / 64 * 64);
+    void* const memory = std::malloc(head + 64 + bytes);
     if (memory == nullptr) {
       throw std::runtime_error(std::string(op_.name) + ": there is no memory for a result of " + std::to_string(bytes) + " bytes");
     }
@@ -248,7 +249,7 @@ class TvmFfiCall {
     managed->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     managed->deleter = [](DLManagedTensorVersioned* self) { std::free(self); };
     std::memcpy(static_cast<void*>(&managed->dl_tensor), &like, sizeof(like));
-    managed->dl_tensor.data = static_cast<char*>(memory) + head;
+    managed->dl_tensor.data = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + head + 63) / 64 * 64);
     std::memcpy(numbers, like.sizes, rank * sizeof(std::int64_t));
     std::memcpy(numbers + rank, like.strides, rank * sizeof(std::int64_t));
     managed->dl_tensor.shape = numbers;
@@ -258,6 +259,17 @@ class TvmFfiCall {
       throw RaisedByTvmFfi();
     }
     return made;
+  }
+
+  // The function that makes arrays, which lives as long as the process.
+  static TVMFFIObjectHandle array_maker() {
+    static const TVMFFIObjectHandle make = [] {
+      TVMFFIObjectHandle found = nullptr;
+      const TVMFFIByteArray name{"ffi.Array", 9};
+      check_tvm_ffi(TVMFFIFunctionGetGlobal(&name, &found));
+      return found;
+    }();
+    return make;
   }
 
   void give(const std::int32_t* returned, std::int32_t count, TvmFfiObject* made, TVMFFIAny* result) const {
@@ -286,10 +298,7 @@ class TvmFfiCall {
       for (std::int32_t place = 0; place < count; ++place) {
         values[place] = any(returned[place]);
       }
-      TvmFfiObject make;
-      const TVMFFIByteArray name{"ffi.Array", 9};
-      check_tvm_ffi(TVMFFIFunctionGetGlobal(&name, &make.handle));
-      check_tvm_ffi(TVMFFIFunctionCall(make.handle, values, count, result));
+      check_tvm_ffi(TVMFFIFunctionCall(array_maker(), values, count, result));
     }
   }
 

@@ -144,11 +144,7 @@ class Arena {
   }
 
   std::int64_t* numbers(std::size_t count) {
-    if (used_ + count <= sizeof(first_) / sizeof(*first_)) {
-      used_ += count;
-      return first_ + used_ - count;
-    }
-    return static_cast<std::int64_t*>(bytes(count * sizeof(std::int64_t)));
+    return static_cast<std::int64_t*>(taken(count * sizeof(std::int64_t), alignof(std::int64_t)));
   }
 
   TensorView* views(std::size_t count) {
@@ -162,6 +158,21 @@ class Arena {
 
   // Aligned for every dtype and for vector instructions.
   void* bytes(std::size_t count) {
+    return taken(count, 64);
+  }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+
+  // What most calls need is in the arena itself: to ask for memory takes as long as the checks of a call.
+  void* taken(std::size_t count, std::size_t alignment) {
+    const std::size_t start = (used_ + alignment - 1) / alignment * alignment;
+    if (start <= sizeof(first_) && count <= sizeof(first_) - start) {
+      used_ = start + count;
+      return first_ + start;
+    }
     auto* const block = static_cast<Block*>(std::malloc(count + sizeof(Block) + 64));
     if (block == nullptr) {
       throw std::runtime_error("there is no memory for a call");
@@ -171,12 +182,7 @@ class Arena {
     return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(block + 1) + 63) / 64 * 64);
   }
 
- private:
-  struct Block {
-    Block* next;
-  };
-
-  std::int64_t first_[48];
+  alignas(64) unsigned char first_[4096];
   std::size_t used_ = 0;
   Block* blocks_ = nullptr;
 };
