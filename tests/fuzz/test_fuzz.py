@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import subprocess
 import sys
 import time
@@ -106,8 +107,13 @@ def test_memory_without_end_is_found() -> None:
 
 @pytest.mark.alone
 def test_growth_is_found() -> None:
-    """A block that needs too much memory fails, also after one that needed more."""
+    """A block that needs too much memory fails, also after one that needed more, and where a process keeps memory."""
     assert bytes([1]) * (90 << 20)
+    if hasattr(ctypes.CDLL(None), "mallopt"):
+        # The process keeps freed memory (M_TRIM_THRESHOLD), and blocks of a megabyte are in it (M_MMAP_THRESHOLD).
+        ctypes.CDLL(None).mallopt(-1, 1 << 30)
+        ctypes.CDLL(None).mallopt(-3, 32 << 20)
+        assert [bytes([1]) * (1 << 20) for _ in range(90)]
     with pytest.raises(AssertionError, match="megabytes more"), memory_limit(20):
         assert bytes([1]) * (60 << 20)
 
