@@ -304,6 +304,7 @@ def test_contracts_and_saved_results(folder: Path, operator: str, right: str, wr
         assert verdict_of(judge, folder, f"{head}\n    {wrong}\n").verdict == "refused"
 
 
+@pytest.mark.thorough
 def test_slow_calls_decide_nothing(scale_judge: Judge, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that works for long may be right. One that sleeps is refused, or where the same call was quick before."""
     path = folder / "candidate.py"
