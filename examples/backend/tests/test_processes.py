@@ -113,7 +113,7 @@ def sharded(rank: int) -> None:
 
     torch.manual_seed(0)
     model = FullyShardedDataParallel(nn.Linear(4, 2), device_id=torch.device("acme", 0))
-    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    optimizer = torch.optim.SGD(model.parameters(), 0.02)
     losses = []
     for _ in range(3):
         optimizer.zero_grad()
