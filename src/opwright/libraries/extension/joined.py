@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
+from opwright.files.writer import write_file
 from opwright.syntax.cpp import quoted_include_line
 
 #: A function or a class that a generated source defines.
@@ -26,7 +26,8 @@ def join_sources(sources: Sequence[str], folder: str) -> tuple[str, ...]:
 
     Each source has helpers of its own, which have the same names: they get others in the sources after the first. So
     the sources that name them as members stay apart, and those that name a namespace which an earlier one opens inside
-    of another: `at::acme` hides `acme`. The text of the new source is written if it changes.
+    of another: `at::acme` hides `acme`. The text of the new source is written if it changes. Raises
+    Fault (E0605 to E0608) if it cannot be.
     """
     lines: list[str] = []
     joined: list[str] = []
@@ -50,17 +51,9 @@ def join_sources(sources: Sequence[str], folder: str) -> tuple[str, ...]:
     if len(joined) < 2:
         return tuple(sources)
     path = os.path.join(folder, _JOINED)
-    _write_changed(path, "".join([f"{line}\n" for line in lines]))
+    # A file that has the text keeps its time: compilers take what is newer for changed.
+    write_file(path, "".join([f"{line}\n" for line in lines]).encode())
     return (path, *[source for source in sources if source not in joined])
-
-
-def _write_changed(path: str, text: str) -> None:
-    """Write a file unless it has the text: compilers take what is newer for changed."""
-    with suppress(FileNotFoundError):
-        if _read(path) == text:
-            return
-    with open(path, "w", encoding="utf-8") as stream:
-        stream.write(text)
 
 
 def _read(path: str) -> str:

@@ -193,29 +193,31 @@ class _Comparison:
             )
 
     def _second(self, was: CallOutcome, now: CallOutcome, *, values: bool) -> Iterator[_Difference]:
-        given, gives = _given(was), _given(now)
-        if given and not gives:
-            what = f"raise {_error(now)}" if "error" in now else "are not recorded"
-            yield "lost", "second gradients", f"second gradients {what}, and the original gives them"
-        elif given and (text := self.results(was["results"], now["results"], values=values)):
-            yield "changed", "second gradients", f"second gradients differ: {text}"
-        elif gives and not given:
-            yield "added", "second gradients", "it gives second gradients, and the original gives none"
+        what = f"raise {_error(now)}" if "error" in now else "are not recorded"
+        lost = f"second gradients {what}, and the original gives them"
+        yield from self._derivatives("second gradients", was, now, lost, values=values)
 
     def _tangents(self, was: CallOutcome, now: CallOutcome, *, values: bool) -> Iterator[_Difference]:
         """What differs in forward mode, where one side has derivatives in it."""
-        given, gives = _given(was), _given(now)
-        if given or gives:
+        if _given(was) or _given(now):
             self._parts["tangents"] += 1
-        if given and not gives:
-            what = f"raises {_error(now)}" if "error" in now else "gives none"
-            yield "lost", "tangents", f"with tangents, the original gives these of its results, and the port {what}"
-        elif given and (text := self.results(was["results"], now["results"], values=values)):
-            yield "changed", "tangents", f"tangents differ: {text}"
-        elif gives and not given:
-            yield "added", "tangents", "it gives tangents, and the original gives none"
         elif "error" not in was and "error" in now:
             yield "skipped", "tangents", "with tangents, the original of {} gives none, and the port raises"
+        what = f"raises {_error(now)}" if "error" in now else "gives none"
+        lost = f"with tangents, the original gives these of its results, and the port {what}"
+        yield from self._derivatives("tangents", was, now, lost, values=values)
+
+    def _derivatives(
+        self, name: str, was: CallOutcome, now: CallOutcome, lost: str, *, values: bool
+    ) -> Iterator[_Difference]:
+        """What differs of derivatives of a kind. `lost` says that the original alone gives some."""
+        given, gives = _given(was), _given(now)
+        if given and not gives:
+            yield "lost", name, lost
+        elif given and (text := self.results(was["results"], now["results"], values=values)):
+            yield "changed", name, f"{name} differ: {text}"
+        elif gives and not given:
+            yield "added", name, f"it gives {name}, and the original gives none"
 
     def results(self, old: _Tree, new: _Tree, *, values: bool = True) -> str:
         """How results differ; empty if they do not."""

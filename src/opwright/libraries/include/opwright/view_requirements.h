@@ -208,30 +208,6 @@ Value element_at(const char* address, std::int32_t dtype) {
   }
 }
 
-// The elements of a tensor on the CPU, as integers or as numbers.
-template <class Value>
-Elements<Value> elements(const TensorFacts& facts) {
-  const TensorView& tensor = facts.view();
-  const std::int64_t dims = tensor.dim(), count = tensor.numel(), item = tensor.element_size();
-  std::vector<Value> values;
-  values.reserve(static_cast<std::size_t>(count));
-  std::vector<std::int64_t> index(static_cast<std::size_t>(dims));
-  const char* from = static_cast<const char*>(tensor.address());
-  while (static_cast<std::int64_t>(values.size()) < count) {
-    values.push_back(element_at<Value>(from, facts.scalar_type().code));
-    for (std::int64_t dim = dims; dim-- > 0;) {
-      from += tensor.stride(dim) * item;
-      if (++index[static_cast<std::size_t>(dim)] < tensor.size(dim)) {
-        break;
-      }
-      from -= tensor.size(dim) * tensor.stride(dim) * item;
-      index[static_cast<std::size_t>(dim)] = 0;
-    }
-  }
-  const std::int64_t row = dims == 0 ? 1 : tensor.size(-1);
-  return {std::move(values), std::max<std::int64_t>(row, 1)};
-}
-
 inline std::string shown(const DeviceFacts& device) {
   const char* const name = device.type == 1 ? "cpu" : device.type == 2 || device.type == 10 ? "cuda" : "another device";
   return device.type == 1 ? name : std::string(name) + ":" + std::to_string(device.index);
@@ -366,6 +342,21 @@ inline TensorView copied(const TensorView& tensor, Layout layout, Arena& arena) 
     }
   }
   return TensorView(copy, tensor.stream());
+}
+
+// The elements of a tensor on the CPU, as integers or as numbers.
+template <class Value>
+Elements<Value> elements(const TensorFacts& facts) {
+  Arena arena;
+  const TensorView dense = copied(facts.view(), Layout::contiguous, arena);
+  std::vector<Value> values;
+  values.reserve(static_cast<std::size_t>(dense.numel()));
+  for (std::int64_t place = 0; place < dense.numel(); ++place) {
+    const char* const address = static_cast<const char*>(dense.address()) + place * dense.element_size();
+    values.push_back(element_at<Value>(address, facts.scalar_type().code));
+  }
+  const std::int64_t row = dense.dim() == 0 ? 1 : dense.size(-1);
+  return {std::move(values), std::max<std::int64_t>(row, 1)};
 }
 
 // A copy of a tensor in the layout of an argument. Copies on other devices are up to the framework.
