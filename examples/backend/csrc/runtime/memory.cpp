@@ -88,7 +88,7 @@ class Arena {
       extend_open(offset + rounded);
     }
     record_allocation(size, rounded);
-    reserve(std::max(reserved_, offset + rounded));
+    reserve(std::max(reserved_, round_up(offset + rounded, PAGE_SIZE)));
     report(begin_ + offset, static_cast<int64_t>(rounded), device);
     return begin_ + offset;
   }
