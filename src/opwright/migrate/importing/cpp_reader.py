@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -38,7 +38,7 @@ from opwright.migrate.importing.pybind import (
 )
 from opwright.migrate.importing.recording_kernels import with_recorded
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
-from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains
+from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains, is_split_up
 from opwright.migrate.importing.source_edits import HiddenKernel
 from opwright.migrate.importing.unread_code import UnreadCode, code_outside, unread_code
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -86,6 +86,8 @@ _ALIAS_ANALYSIS: Final = re.compile(r"AliasAnalysisKind::(?!FROM_SCHEMA)(\w+)")
 _WITH_CUDA: Final = "defined(USE_CUDA)"
 #: Words of files whose functions may record gradients.
 _RECORDING: Final = ("Function<", "::apply(")
+_WORD: Final = re.compile(r"\w+")
+_DEFINE: Final = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class CppRegistrations(NamedTuple):
@@ -178,7 +180,12 @@ def read_cpp_sources(
     expanded = [with_registrations(source, {**lists, **shared}, namespaces) for source in parsed]
     defined = DefinedFunctions(expanded, others)
     registering = {macro.name for source in parsed for macro in source.macros if registers(macro)}
-    return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering).read()
+    own_macros = {
+        path: {name for name in _DEFINE.findall(text) if name not in macros}
+        for path, text in {file.path: file.text for file in (*files, *others)}.items()
+        if not path.endswith(CPP_HEADERS)
+    }
+    return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering, own_macros).read()
 
 
 class _Reader:
@@ -191,13 +198,17 @@ class _Reader:
         defined: DefinedFunctions,
         options: ModuleOptions,
         registering: Collection[str],
+        own_macros: Mapping[str, Set[str]],
     ) -> None:
         self._sources = sources
+        #: The macros that sources define for themselves, by file, and all of these.
+        self._own_macros = own_macros
+        self._any_own_macros = frozenset(name for names in own_macros.values() for name in names)
         #: The macros for registrations.
         self._registering = registering
         self._macros = {name: text for source in reversed(headers_too) for name, text in source.words.items()}
         self._macros.update(macros)
-        self._names = KernelNames(headers_too, more_headers)
+        self._names = KernelNames(headers_too, more_headers, {*filter(None, map(_registering_header, sources))})
         self._unread: list[tuple[SourcePlace, str]] = []
         self._fallbacks: dict[str, tuple[SourcePlace, str]] = {}
         self._staying: list[tuple[SourcePlace, str]] = []
@@ -225,7 +236,7 @@ class _Reader:
         applied = [*self._applied_classes(defined)]
         recording = self._recording_functions(applied)
         read = [*self._with_policies(read, recording)]
-        read = [row._replace(records=recording.get(row.kernel, "")) for row in read]
+        read = [row._replace(records=recording.get(row.kernel, ""), refusal=self._refusal(row)) for row in read]
         read = [*with_recorded(read, self._sources)]
         for source in self._headers_too:
             self._code += code_outside(source, self._blocks.get(source.path, ()), self._registering)
@@ -250,6 +261,13 @@ class _Reader:
             self._others,
             self._code,
         )
+
+    def _refusal(self, row: RegistrationStatement) -> str:
+        """Why generated code cannot have the conditions of a statement: a source defines their macros for itself."""
+        path = row.place.path
+        defined = self._any_own_macros if path.endswith(CPP_HEADERS) else self._own_macros.get(path, frozenset())
+        dependent = [condition for condition in row.conditions if not defined.isdisjoint(_WORD.findall(condition))]
+        return f"the condition `{dependent[0]}` depends on what a source defines" if dependent else ""
 
     def _policy_kernel(
         self, row: RegistrationStatement, kernel: Sequence[Token], scope: tuple[str, ...]
@@ -388,7 +406,8 @@ class _Reader:
                 # What stands before the macro of a block is a statement without its sign, such as a macro.
                 block_statement = statement._replace(head=statement.head[index:])
                 # The body is not that of a block which a macro is given.
-                if match is not None and not depth and self._has_lines(statement):
+                is_block = match is not None and not depth and self._has_lines(statement)
+                if match is not None and is_block and not is_split_up(block_statement.head):
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
                     if block is not None:
@@ -521,7 +540,9 @@ class _Reader:
             if given and method == "op":
                 last = tokens[min(end, len(tokens) - 1)]
                 place = SourcePlace(source.path, tokens[index].line, last.line, tokens[0].start)
-                read = self._registration(RegistrationCall("def", given, place, tokens[index].conditions), block)
+                is_split = is_split_up(tokens[index : end + 1])
+                call = RegistrationCall("def", given, place, tokens[index].conditions, is_split)
+                read = self._registration(call, block)
                 rows += [row._replace(at_run_time=not declares_always(tokens[:first])) for row in read]
             if end + 2 >= len(tokens) or tokens[end + 1].text != ".":
                 break
@@ -547,6 +568,11 @@ class _Reader:
                 self._code.append(UnreadCode(call.place, f"`{call.method}`", block.namespace, block.key))
             return
         text = text_value(given[0], self._macros)
+        if call.is_split:
+            name = "" if text is None or is_split_up(given[0]) else _operator_of(text)[1]
+            told = f"`{call.method}({shorten(text_of(given[0]))}, ...)`, of which the preprocessor chooses parts,"
+            self._code.append(UnreadCode(call.place, told, block.namespace, block.key, name))
+            return
         if text is None:
             name = shorten(text_of(given[0]))
             if call.method == "def":
@@ -555,11 +581,10 @@ class _Reader:
                 told = f"the call with the name `{name}`"
                 self._code.append(UnreadCode(call.place, told, block.namespace, block.key))
             return
-        head, parenthesis, _ = text.partition("(")
-        namespace, _, name = head.strip().rpartition("::")
+        namespace, name = _operator_of(text)
         row = RegistrationStatement(
             namespace or block.namespace,
-            name.strip(),
+            name,
             call.place,
             conditions=call.conditions,
             is_stable=block.is_stable,
@@ -573,7 +598,7 @@ class _Reader:
             schema = " ".join(text.split())
             schema = schema.partition("::")[2] if namespace else schema
             kind = _ALIAS_ANALYSIS.search(text_of(given[0]))
-            row = row._replace(schema=schema if parenthesis else "", python_module=block.python_module)
+            row = row._replace(schema=schema if "(" in text else "", python_module=block.python_module)
             row = row._replace(alias_analysis=kind[1].lower() if kind is not None else "")
         keys, kernels = [block.key] if block.key else [], []
         for part in rest:
@@ -635,3 +660,15 @@ class _Reader:
         if not text or name in replaced:
             return name
         return self._name_of([*cpp_tokens(text)], replaced | {name})
+
+
+def _registering_header(source: CppSource) -> str:
+    """The path of a header that has blocks of registrations; empty for other files."""
+    is_one = any(_BLOCK.fullmatch(token.text) and after.text == "(" for token, after in pairwise(source.tokens))
+    return source.path if source.path.endswith(CPP_HEADERS) and is_one else ""
+
+
+def _operator_of(text: str) -> tuple[str, str]:
+    """The namespace and the name that begin a schema, or are all of a text."""
+    namespace, _, name = text.partition("(")[0].strip().rpartition("::")
+    return namespace, name.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from opwright.migrate.importing.cpp_arguments import forwarded_name, function_name
@@ -40,7 +40,14 @@ class KernelNames:
     that only their own files can name.
     """
 
-    def __init__(self, sources: Sequence[CppSource], more_headers: Sequence[SourceFile]) -> None:
+    def __init__(
+        self,
+        sources: Sequence[CppSource],
+        more_headers: Sequence[SourceFile],
+        registering: Collection[str] = (),
+    ) -> None:
+        #: Headers that register something: who includes one more registers it again.
+        self._registering = registering
         seen = {os.path.realpath(source.path) for source in sources}
         #: Other headers by the words in them.
         self._more_headers: dict[str, list[SourceFile]] = {}
@@ -62,11 +69,14 @@ class KernelNames:
         self._proposed: dict[tuple[str, str], str] = {}
         self.aliases: Final[dict[str, str]] = {}
         self._namespaces: dict[str, str] = {}
+        #: The namespaces that a file names by `using namespace`, by file.
+        self._opened: dict[str, list[str]] = {}
         #: Classes, with the files that define them.
         self._classes: dict[str, set[str]] = {}
         #: The whole names of the namespaces that the sources open.
         self._scopes: set[tuple[str, ...]] = set()
         for source in sources:
+            self._opened[source.path] = [*_opened_namespaces(source.tokens)]
             for statement in statements(source):
                 levels = _levels(statement.scope)
                 self._scopes.update([levels[:depth] for depth in range(1, len(levels) + 1)])
@@ -132,6 +142,10 @@ class KernelNames:
         if function.is_hidden:
             return self._with_hidden_kernel(row, function)
         header = self._header_of(function)
+        if header is not None and header.path in self._registering:
+            where = os.path.relpath(header.path, os.path.dirname(path) or ".")
+            told = f"`{where}` has `{function.name}`, and registers too: generated code cannot include it"
+            return row._replace(by_hand=shorten(text_of(kernel)), notes=(*row.notes, told))
         if header is not None and header.parameters == function.parameters:
             row = self._with_header(row, header.path)
         elif header is None:
@@ -231,13 +245,25 @@ class KernelNames:
         """The function that a name means in a scope of a file, which may have others of the name than headers."""
         wanted = name.removeprefix("::")
         levels = _levels(scope)
-        for depth in range(len(levels) if not name.startswith("::") else 0, -1, -1):
-            named = self.functions.get("::".join([*levels[:depth], wanted]), [])
-            # Other files cannot name a function that its file hides.
-            same = [other for other in named if not other.is_hidden or other.path == path]
-            if same:
-                return min(same, key=lambda other: (other.path != path, not other.path.endswith(CPP_HEADERS)))
-        return None
+        opened = () if name.startswith("::") else self._opened.get(path, ())
+        whole = ["::".join([*levels[:depth], wanted]) for depth in range(len(levels) if wanted == name else 0, -1, -1)]
+        found = next(filter(None, (self._named(each, path) for each in whole)), None)
+        if found is None:
+            # Names that `using namespace` gives: one of two would be ambiguous.
+            given = {each: self._named(f"{each}::{wanted}", path) for each in opened}
+            functions = [function for function in given.values() if function is not None]
+            found = functions[0] if len(functions) == 1 else None
+        return found
+
+    def _named(self, name: str, path: str) -> CppFunction | None:
+        """The function with a whole name, or the one that the name is given by `using`."""
+        # Other files cannot name a function that its file hides.
+        same = [other for other in self.functions.get(name, ()) if not other.is_hidden or other.path == path]
+        for given, target, scope, where in self._used if not same else ():
+            named = "::".join([*_levels(scope), target.removeprefix("::")]), target.removeprefix("::")
+            if given == name and (where == path or where.endswith(CPP_HEADERS)):
+                same = [other for each in named for other in self.functions.get(each, ()) if not other.is_hidden]
+        return min(same, key=lambda other: (other.path != path, not other.path.endswith(CPP_HEADERS)), default=None)
 
     def _add(self, statement: Statement, source: CppSource) -> None:
         function = function_of(statement, source.path)
@@ -253,6 +279,19 @@ class KernelNames:
             if in_header and statement.body and not is_shared:
                 self._defined_once.setdefault(source.path, []).append(function.name)
             self.add(function._replace(is_hidden=function.is_hidden and not in_header))
+
+
+def _opened_namespaces(tokens: Sequence[Token]) -> Iterator[str]:
+    """The namespaces that code names by `using namespace`, in whatever block.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> [*_opened_namespaces([*cpp_tokens("using namespace a::b; void f() { using namespace c; }")])]
+    ['a::b', 'c']
+    """
+    for index in range(len(tokens) - 2):
+        if tokens[index].text == "using" and tokens[index + 1].text == "namespace":
+            end = next((at for at in range(index + 2, len(tokens)) if tokens[at].text == ";"), len(tokens))
+            yield text_of(tokens[index + 2 : end]).removeprefix("::")
 
 
 def _levels(scope: Sequence[str]) -> tuple[str, ...]:

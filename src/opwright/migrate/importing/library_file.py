@@ -53,13 +53,13 @@ class _Section(NamedTuple):
 def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     """The text of the file: operators in the order of the sources, but those that share a section together."""
     operators = imported.operators
-    namespace = _most_common([operator.namespace for operator in operators])
+    namespace = most_common([operator.namespace for operator in operators])
     kernels = [kernel.name for operator in operators for kernel in operator.kernels]
-    place = _most_common([kernel.rpartition("::")[0] for kernel in kernels])
+    place = most_common([kernel.rpartition("::")[0] for kernel in kernels])
     lines = [comment(f"From {', '.join(head.sources)}."), f"namespace: {scalar(namespace)}"]
     if namespace == BUILD_NAMESPACE:
         lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
-    elif _has_callers(operators, namespace, [*kernels, *head.functions]):
+    elif any(callers(operator) & {*kernels, *head.functions} for operator in operators):
         lines.append(f"cpp_namespace: {scalar(f'{namespace}::ops')}")
     if imported.is_stable:
         lines.append("abi: stable")
@@ -85,13 +85,13 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     return "\n".join([*lines, ""])
 
 
-def _has_callers(operators: Sequence[ImportedOperator], namespace: str, kernels: Iterable[str]) -> bool:
-    """Whether functions for callers would have the names of others in the C++ namespace of the operators' name."""
-    callers = {f"{namespace}::{name}" for operator in operators for name in public_api.names(operator.schema)}
-    return not callers.isdisjoint(kernels)
+def callers(operator: ImportedOperator) -> set[str]:
+    """The functions for callers of an operator, if its C++ namespace has the name of its own."""
+    return {f"{operator.namespace}::{name}" for name in public_api.names(operator.schema)}
 
 
-def _most_common(names: Iterable[str]) -> str:
+def most_common(names: Iterable[str]) -> str:
+    """The name that is there most often, the first of several; empty if there is none."""
     counted = Counter(names).most_common(1)
     return counted[0][0] if counted else ""
 

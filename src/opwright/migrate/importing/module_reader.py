@@ -32,6 +32,7 @@ from opwright.migrate.importing.pybind import (
     use_note,
 )
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.registration_calls import is_split_up
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten
@@ -116,6 +117,9 @@ class ModuleReader:
                 values[text] = value
             elif always.is_behind_jump(call.tokens[0]):
                 missing.append((at, f"`{shorten(text_of(call.tokens))}`, behind a condition,"))
+            elif is_split_up(call.tokens):
+                told = "of which the preprocessor chooses parts,"
+                missing.append((at, f"`{shorten(text_of(call.tokens))}`, {told}"))
             elif call.method == "def" and text and _is_name(text) and len(call.arguments) > 1:
                 operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
                 names[operator] = names.get(operator, 0) + 1

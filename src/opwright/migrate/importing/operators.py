@@ -149,7 +149,7 @@ class _Operator:
                 continue
             try:
                 parsed = read_written_schema(statement.schema)
-                refusal = missing_form(parsed) or _parameter_refusal(parsed)
+                refusal = statement.refusal or missing_form(parsed) or _parameter_refusal(parsed)
             except SchemaFault as fault:
                 refusal = fault.message
             if refusal:
@@ -185,7 +185,7 @@ class _Operator:
         by_hand = {
             row
             for row in statements
-            if (row.keys and (row.by_hand or not _KEYS.issuperset(row.keys)))
+            if (row.keys and (row.by_hand or row.refusal or not _KEYS.issuperset(row.keys)))
             or any(map(condition_fault, row.conditions))
             or row.is_stable is not first.is_stable
             or _records_itself(row)
@@ -207,6 +207,7 @@ class _Operator:
         for row in [row for row in statements if row in by_hand][: 1 if is_by_hand else None]:
             keys = ", ".join(row.keys)
             what = f"`{row.by_hand}`" if row.by_hand else f"a kernel for {keys}"
+            what += f": {row.refusal}" if row.refusal else ""
             what += "" if row.is_stable is first.is_stable else " through the other C++ interface"
             if _records_itself(row):
                 what = f"`{row.kernel}`, which applies `{row.records}`, a class of autograd, for {keys}"

@@ -11,12 +11,16 @@ from opwright.syntax.cpp_tokens import Token, arguments, closing_index
 
 
 class RegistrationCall(NamedTuple):
-    """A call that registers something, with what the block around it says."""
+    """A call that registers something, with what the block around it says.
+
+    Of one that `is_split`, conditions of the preprocessor choose parts.
+    """
 
     method: str
     arguments: Sequence[Sequence[Token]]
     place: SourcePlace
     conditions: tuple[str, ...]
+    is_split: bool = False
 
 
 class CallChain(NamedTuple):
@@ -47,8 +51,14 @@ def call_chains(body: Sequence[Token], variable: str, source: CppSource) -> Iter
             after = body[end + 1] if end + 1 < len(body) else None
             last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
             place = SourcePlace(source.path, body[first].line, last.line, body[first].start)
-            calls.append(RegistrationCall(method, arguments(body, opening), place, body[first].conditions))
+            is_split = is_split_up(body[first : end + 1])
+            calls.append(RegistrationCall(method, arguments(body, opening), place, body[first].conditions, is_split))
             index = end
         if calls:
             yield CallChain(first, index, calls)
         index += 1
+
+
+def is_split_up(tokens: Sequence[Token]) -> bool:
+    """Whether conditions of the preprocessor choose some of the tokens."""
+    return any(token.conditions != tokens[0].conditions for token in tokens)

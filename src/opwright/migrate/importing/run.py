@@ -28,7 +28,7 @@ from opwright.migrate.importing.cpp_reader import (
 )
 from opwright.migrate.importing.drafts import DraftedDerivatives, draft_derivatives, headers_of
 from opwright.migrate.importing.explained import ExplainedLibrary, explained, whole_process
-from opwright.migrate.importing.library_file import LibraryHead, library_text
+from opwright.migrate.importing.library_file import LibraryHead, callers, library_text, most_common
 from opwright.migrate.importing.module_reader import ModuleOptions
 from opwright.migrate.importing.operators import ImportedOperators, import_operators
 from opwright.migrate.importing.process import loaded_library, proven_outputs
@@ -171,6 +171,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         statements = with_unread(statements, [*read.code, *from_python.code])
     if tried is not None:
         statements = with_tried(statements, tried)
+    statements = _with_callers_refused(statements, read.declared)
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _without_drafted(statements, drafts, request.fakes)
     by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
@@ -278,7 +279,39 @@ def _without_drafted(
 ) -> ImportedOperators:
     """The operators without the kernels for Autograd whose place derivatives take."""
     drafted = set(drafts.taken)
-    return _with_outputs([row for row in statements if row not in drafted], fakes)
+    formulas = {(row.namespace, row.name) for row in drafts.taken}
+    return _with_outputs(
+        [
+            row._replace(gives="") if (row.namespace, row.name) in formulas else row
+            for row in statements
+            if row not in drafted
+        ],
+        fakes,
+    )
+
+
+def _with_callers_refused(
+    statements: Sequence[RegistrationStatement], functions: Collection[str]
+) -> list[RegistrationStatement]:
+    """Statements without entries for operators that generated headers cannot have, as sources have such functions.
+
+    The head of the file names another C++ namespace for one namespace of operators alone.
+    """
+    operators = import_operators(statements).operators
+    namespace = most_common([operator.namespace for operator in operators])
+    names = {*functions, *[row.kernel for row in statements]}
+    clashing = {
+        (operator.namespace, operator.name): min(callers(operator) & names)
+        for operator in operators
+        if operator.namespace != namespace and callers(operator) & names
+    }
+    refusal = "the sources have `{}`, a name that generated headers give to callers: import `{}` into another file"
+    return [
+        row._replace(refusal=row.refusal or refusal.format(clashing[row.namespace, row.name], row.namespace))
+        if (row.namespace, row.name) in clashing
+        else row
+        for row in statements
+    ]
 
 
 def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence[str]) -> ImportedOperators:

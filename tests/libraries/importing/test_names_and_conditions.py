@@ -1,0 +1,156 @@
+"""Conditions of the preprocessor and names of C++ that only other lines of the sources explain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from opwright.cli.main import main
+from opwright.migrate.importing.run import ImportRequest, ReadOperators, read_operators
+
+KERNELS = "#include <torch/library.h>\nat::Tensor f(const at::Tensor& x);\nat::Tensor g(const at::Tensor& x);\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("csrc").mkdir()
+    return tmp_path
+
+
+def read(**files: str) -> ReadOperators:
+    """What is read of files, whose suffix is after the last `_` of their names."""
+    for name, text in files.items():
+        Path("csrc", ".".join(name.rsplit("_", 1))).write_text(text)
+    return read_operators(ImportRequest(("csrc",), (), {}, "acme.yaml"))
+
+
+def kernels(operators: ReadOperators) -> dict[str, str]:
+    """The kernels of each operator, or that they stay by hand."""
+    return {
+        operator.name: "by hand" if operator.by_hand else ", ".join(kernel.name for kernel in operator.kernels)
+        for operator in operators.imported.operators
+    }
+
+
+@pytest.mark.parametrize(
+    ("statement", "kernel"),
+    [
+        ('m.def("h(Tensor x"\n#ifdef MORE\n", int n=2"\n#endif\n") -> Tensor");', "by hand"),
+        ('m.def("h(Tensor x) -> Tensor", {\n#ifdef MORE\nat::Tag::core\n#endif\n});', ""),
+        ('m.impl("f", c10::DispatchKey::CPU,\n#ifdef MORE\n&g\n#else\n&f\n#endif\n);', "by hand"),
+        ('m.impl("f",\n#ifdef MORE\nc10::DispatchKey::CUDA,\n#endif\n&f);', "by hand"),
+    ],
+)
+def test_calls_of_which_the_preprocessor_chooses_parts(statement: str, kernel: str) -> None:
+    """A call that is another one in another build is named, and not read as all of its branches together."""
+    operators = read(a_cpp=f'{KERNELS}TORCH_LIBRARY(acme, m) {{\n  m.def("f(Tensor x) -> Tensor");\n{statement}\n}}\n')
+    assert kernels(operators) == {"f": kernel}
+    reasons = [reason for place, reason in operators.imported.left if place.first == 6]
+    assert any("of which the preprocessor chooses parts" in reason for reason in reasons)
+
+
+def test_blocks_of_which_the_preprocessor_chooses_the_key() -> None:
+    """A block whose key depends on the build registers no kernel that is read."""
+    head = f'{KERNELS}TORCH_LIBRARY(acme, m) {{ m.def("f(Tensor x) -> Tensor"); }}\n'
+    block = 'TORCH_LIBRARY_IMPL(acme,\n#ifdef MORE\n  CUDA,\n#endif\n  m) { m.impl("f", &f); }\n'
+    assert kernels(read(a_cpp=head + block)) == {"f": "by hand"}
+
+
+def test_parts_of_a_chain_with_their_own_conditions() -> None:
+    """Each whole call of a chain has its own condition."""
+    chain = '.op("acme::f(Tensor x) -> Tensor", &f)\n#ifdef MORE\n  .op("acme::g(Tensor x) -> Tensor", &g)\n#endif\n;\n'
+    operators = read(a_cpp=f"{KERNELS}static auto registry = torch::RegisterOperators()\n  {chain}")
+    conditions = {operator.name: operator.condition for operator in operators.imported.operators}
+    assert conditions == {"f": "", "g": "defined(MORE)"}
+
+
+@pytest.mark.parametrize("suffix", ["cpp", "h"])
+def test_conditions_on_what_a_source_defines(suffix: str) -> None:
+    """Generated code has no macro that a source defines for itself, or for a header that it includes."""
+    block = (
+        'TORCH_LIBRARY(acme, m) {\n  m.def("f(Tensor x) -> Tensor");\n#ifdef MORE\n  m.def("g(Tensor x) -> Tensor");\n'
+    )
+    texts = {f"ops_{suffix}": f"{KERNELS}{block}#endif\n}}\n"}
+    if suffix == "cpp":
+        texts["ops_cpp"] = f"#define MORE 1\n{texts['ops_cpp']}"
+    else:
+        texts["a_cpp"] = '#define MORE 1\n#include "ops.h"\n'
+    operators = read(**texts)
+    assert [operator.name for operator in operators.imported.operators] == ["f"]
+    told = "`acme::g` stays by hand: the condition `defined(MORE)` depends on what a source defines"
+    assert told in [reason for _, reason in operators.imported.left]
+
+
+def test_conditions_on_what_another_source_defines() -> None:
+    """A macro of another source says nothing of the build of this one."""
+    texts = {"ops_cpp": f'{KERNELS}#ifdef MORE\nTORCH_LIBRARY(acme, m) {{ m.def("f(Tensor x) -> Tensor"); }}\n#endif\n'}
+    operators = read(**texts, other_cpp="#define MORE 1\nvoid h();\n")
+    assert [operator.condition for operator in operators.imported.operators] == ["defined(MORE)"]
+
+
+def test_headers_that_register_are_not_included() -> None:
+    """A kernel of a header with registrations stays by hand: generated code would register them again."""
+    head = "#include <torch/library.h>\ninline at::Tensor f(const at::Tensor& x) { return x; }\n"
+    operators = read(ops_h=f'{head}TORCH_LIBRARY(acme, m) {{ m.def("f(Tensor x) -> Tensor", &f); }}\n')
+    assert kernels(operators) == {"f": "by hand"}
+    assert "ops.h" not in operators.head.headers
+
+
+@pytest.mark.parametrize("directive", ["using namespace acme::cpu;", ""])
+def test_kernels_that_a_directive_names(directive: str) -> None:
+    """A name of a kernel means what `using namespace` gives, in a block or before it."""
+    inside, before = ("", directive) if directive else ("using namespace acme::cpu; ", "")
+    functions = "namespace acme { namespace cpu { at::Tensor k(const at::Tensor& x) { return x; } } }\n"
+    blocks = 'TORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor"); }\n'
+    blocks += f'TORCH_LIBRARY_IMPL(acme, CPU, m) {{ {inside}m.impl("f", &k); }}\n'
+    assert kernels(read(a_cpp=f"{KERNELS}{functions}{before}\n{blocks}")) == {"f": "acme::cpu::k"}
+
+
+def test_kernels_that_a_declaration_names() -> None:
+    """A name that a namespace has from another one by `using` is that of the function there."""
+    functions = "namespace a { at::Tensor k(const at::Tensor& x) { return x; } }\nnamespace b { using a::k; }\n"
+    blocks = 'TORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor", &b::k); }\n'
+    assert kernels(read(a_cpp=KERNELS + functions + blocks)) == {"f": "a::k"}
+
+
+def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> None:
+    """The head names one C++ namespace for callers, so the others have no entry with the name of a function there."""
+    functions = "".join(f"namespace {name} {{ at::Tensor h(const at::Tensor& x) {{ return x; }} }}\n" for name in "ab")
+    blocks = "".join(f'TORCH_LIBRARY({name}, m) {{ m.def("h(Tensor x) -> Tensor", &{name}::h); }}\n' for name in "ab")
+    Path("csrc/a.cpp").write_text(KERNELS + functions + blocks)
+    assert main(["import", "csrc", "--out", "acme.yaml"]) == 0
+    assert (
+        "`b::h` stays by hand: the sources have `b::h`, a name that generated headers give" in capsys.readouterr().out
+    )
+    assert main(["import", "csrc", "--out", "acme.yaml", "--check"]) == 0
+    assert "error" not in capsys.readouterr().err
+
+
+def test_gradients_of_drafted_derivatives_are_not_lost() -> None:
+    """A formula takes the place of a class of autograd, so the kernel never recorded gradients by itself."""
+    source = """\
+#include <torch/library.h>
+#include <torch/csrc/autograd/custom_function.h>
+at::Tensor scale(const at::Tensor& x) { return x * 2; }
+struct Scale : torch::autograd::Function<Scale> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& x) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    return scale(x);
+  }
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* ctx, torch::autograd::variable_list grads) {
+    return {grads[0] * 2};
+  }
+};
+at::Tensor scale_autograd(const at::Tensor& x) { return Scale::apply(x); }
+TORCH_LIBRARY(acme, m) { m.def("scale(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(acme, CPU, m) { m.impl("scale", &scale); }
+TORCH_LIBRARY_IMPL(acme, Autograd, m) { m.impl("scale", &scale_autograd); }
+"""
+    Path("csrc/a.cpp").write_text(source)
+    assert main(["import", "csrc", "--out", "acme.yaml", "--derivatives", "derivatives.yaml"]) == 0
+    assert "records under" not in Path("acme.yaml").read_text()
+    assert "  x: grad*2" in Path("derivatives.yaml").read_text()
