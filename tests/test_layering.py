@@ -191,6 +191,7 @@ def test_reference_is_never_imported() -> None:
 OF_RELEASES = {"release", "wheels"}
 
 
+@pytest.mark.thorough
 def test_releases_differ_in_one_table_alone() -> None:
     """No version is made, asked for or compared but to find a release and its inputs: a rule is asked by its name."""
     wrong = []
@@ -233,6 +234,7 @@ def test_version_uses_are_found(code: str, count: int) -> None:
     assert len(list(version_uses(ast.parse(code)))) == count
 
 
+@pytest.mark.thorough
 def test_libraries_differ_by_traits_alone() -> None:
     """No code asks whether a library is PyTorch: it asks for one of the traits by which libraries differ."""
     wrong = []
@@ -257,6 +259,7 @@ def handwritten(tree: ast.Module) -> Iterator[ast.JoinedStr]:
                     yield node
 
 
+@pytest.mark.thorough
 def test_includes_are_written_in_one_place() -> None:
     """No module formats an include by hand, so none writes one that its header ends."""
     wrong = [name for name, tree in modules().items() for _ in handwritten(tree)]

@@ -22,6 +22,7 @@ PARAMETERS_OF_TORCHGEN = {
 }
 
 
+@pytest.mark.thorough
 def test_locals_say_what_they_hold() -> None:
     """No parameter and no local variable has a name that would fit any value."""
     wrong = [
@@ -112,6 +113,7 @@ def test_public_types_are_seen() -> None:
     assert list(public_types(ast.parse(code))) == ["Shown", "Alias", "Typed"]
 
 
+@pytest.mark.thorough
 def test_a_module_goes_by_one_name() -> None:
     """A name under which modules are imported means one module everywhere, and a module has one such name."""
     by_word, by_module = defaultdict(set), defaultdict(set)

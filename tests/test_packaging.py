@@ -70,6 +70,7 @@ def test_links_of_an_index_page_lead_to_the_web(metadata: Message) -> None:
     assert len(own) > 30
 
 
+@pytest.mark.thorough
 def test_pip_refuses_a_python_that_is_too_old(wheel: ZipFile) -> None:
     """pip of a Python older than the wheel asks for does not install it."""
     for interpreter in old_interpreters() or pytest.skip("no older Python is installed"):

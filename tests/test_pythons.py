@@ -77,6 +77,7 @@ def test_a_host_that_is_too_old(tmp_path: Path) -> None:
         assert done.stdout == f"Opwright needs Python 3.10 or newer, and this is Python {interpreter.name}\n"
 
 
+@pytest.mark.thorough
 def test_no_module_warns_when_it_is_compiled() -> None:
     """No module has what a later Python will refuse, such as invalid escapes in texts."""
     with warnings.catch_warnings():

@@ -49,6 +49,7 @@ def test_an_unknown_field_is_refused() -> None:
         Point(1).replace(z=3)
 
 
+@pytest.mark.thorough
 def test_no_record_is_copied_field_by_field() -> None:
     """No call of a constructor passes most of the fields of another object of the same class."""
     wrong = [f"{name}:{line} {text}" for name, tree in modules().items() for line, text in copies(tree, fields())]

@@ -57,6 +57,7 @@ def registrations(head: str, folder: Path, text: str = OPERATORS) -> str:
     return (folder / "src" / "acme" / "register_0.cpp").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("head", "checks", "guards"),
     [

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench.house import calls_of_run, figures, packages
 from tests.test_layering import ORDER, SOURCE
 
 
+@pytest.mark.thorough
 def test_figures_are_those_of_the_page() -> None:
     """Folders and packages are those of the list in docs/architecture.md, and a run goes from the program to files."""
     first_floor = {place.split("/")[0] for place in ORDER}

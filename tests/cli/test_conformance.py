@@ -108,6 +108,7 @@ def test_long_differences_are_cut(make_tree: Callable[..., Path], capsys: pytest
     assert ("-LINE_98" in said, "which `--all` shows" in said) == (True, False)
 
 
+@pytest.mark.thorough
 def test_the_first_tree_that_differs(make_tree: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Of trees from old to new, the first one with differences is found, and not every tree is compared."""
     trees = [make_tree(f"tree-{number}", more="NEW = 1\n" if number >= 3 else "") for number in range(7)]

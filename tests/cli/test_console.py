@@ -41,6 +41,7 @@ def run_module(
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8:strict"])
 @pytest.mark.skipif(sys.platform != "linux", reason="paths are bytes on Linux only")
 def test_a_path_that_the_terminal_cannot_spell(tmp_path: Path, encoding: str) -> None:
@@ -51,6 +52,7 @@ def test_a_path_that_the_terminal_cannot_spell(tmp_path: Path, encoding: str) ->
         assert "\\udcff" in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_a_full_disk_behind_the_output(tmp_path: Path) -> None:
     """What cannot be printed is told on standard error in one line, the first time and the second."""
@@ -62,6 +64,7 @@ def test_a_full_disk_behind_the_output(tmp_path: Path) -> None:
             assert "No space left" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 @pytest.mark.parametrize("redirection", [">&-", ">&- 2>&-", "| true", "2>&1 | true"])
 def test_nobody_listens(tmp_path: Path, redirection: str) -> None:
@@ -118,6 +121,7 @@ def test_color_of_a_drop_in() -> None:
     assert "\x1b[" in done.stderr
 
 
+@pytest.mark.thorough
 def test_color_of_what_is_said_again(tmp_path: Path) -> None:
     """A run with nothing to do repeats the warnings of the last one, with colours if they are wanted now."""
     shown = [

@@ -31,6 +31,7 @@ def rule(path: str) -> tuple[list[str], list[str]]:
     return outputs.split(), inputs.split()
 
 
+@pytest.mark.thorough
 def test_all_that_outputs_depend_on(reference_inputs: Path) -> None:
     """The rule has the outputs, the inputs, and Opwright's files; an unchanged run writes it again."""
     assert declarations(reference_inputs, "--depfile", "gen.d") == 0
@@ -62,6 +63,7 @@ def test_stamp(reference_inputs: Path) -> None:
     assert Path("gen.stamp").stat().st_mtime > 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["out/Declarations.yaml", "native/native_functions.yaml"])
 def test_no_file_in_use(reference_inputs: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
     """An output or an input is no place for it, and stays as it is."""

@@ -44,6 +44,7 @@ def test_folders_hold_nothing_but_outputs(cache: Path, reference_inputs: Path, t
     assert any(name.endswith(".state") for name in files(cache))
 
 
+@pytest.mark.thorough
 def test_state_of_a_deleted_build_goes(cache: Path, reference_inputs: Path, tmp_path: Path) -> None:
     """The next run into any folder removes what is remembered of folders that are gone."""
     assert declarations(reference_inputs, tmp_path / "first") == 0
@@ -52,6 +53,7 @@ def test_state_of_a_deleted_build_goes(cache: Path, reference_inputs: Path, tmp_
     assert len(list((cache / "state").iterdir())) == 1
 
 
+@pytest.mark.thorough
 def test_a_cache_that_cannot_be_written_is_no_fault(
     reference_inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

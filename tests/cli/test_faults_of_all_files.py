@@ -53,6 +53,7 @@ def faults(flags: list[str]) -> set[tuple[str, str]]:
     return set(re.findall(r"^error\[(E\d+)\].*\n +--> .*packaged/(.*?):\d", done.stderr, re.MULTILINE))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("without", [None, NATIVE, TAGS, DERIVATIVES, SELECTION])
 def test_one_run_reports_the_faults_of_all_files(tmp_path: Path, without: str | None) -> None:
     """Whichever of the files are faulty, each mistake is told once and nothing that only follows from it."""

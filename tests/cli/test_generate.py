@@ -120,6 +120,7 @@ def test_a_spoilt_file_is_a_diagnostic_and_old_outputs_stay(
     assert old.read_text() == "old\n"
 
 
+@pytest.mark.thorough
 def test_a_template_with_an_unknown_slot_is_shown(opwright: Program, inputs: Path, tmp_path: Path) -> None:
     """A slot that nothing fills is an error at its place in the template."""
     template = inputs / "templates" / "Functions.h"

@@ -45,6 +45,7 @@ def test_a_full_disk_behind_the_diagnostics(words: list[str], status: int) -> No
         assert run(*words, stderr=full.fileno()).returncode == status
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["a/" * 2500, "a" * 5000])
 def test_an_output_path_that_is_too_long(tmp_path: Path, name: str) -> None:
     """The system's word on it is a fault, and no part of the path is made."""
@@ -64,6 +65,7 @@ def test_a_path_of_many_parts(tmp_path: Path) -> None:
     os.removedirs(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="paths are bytes on Linux only")
 def test_a_path_that_is_no_text(tmp_path: Path) -> None:
     """All that a run writes can be below a path that has no UTF-8 form."""
@@ -77,6 +79,7 @@ def test_a_path_that_is_no_text(tmp_path: Path) -> None:
     assert "Declarations" in run("opwright", "where", f"{made}:100", "--provenance", out / "made.json").stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to the limits")
 @pytest.mark.parametrize("files", [9, 64])
 def test_few_open_files(tmp_path: Path, files: int) -> None:
@@ -85,6 +88,7 @@ def test_few_open_files(tmp_path: Path, files: int) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to the limits")
 @pytest.mark.parametrize("megabytes", [40, 60, 80])
 def test_little_memory(tmp_path: Path, megabytes: int) -> None:

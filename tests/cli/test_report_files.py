@@ -38,6 +38,7 @@ def run(folder: Path, *words: str, largest: int | None = None) -> subprocess.Com
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", REPORTS)
 def test_a_report_that_cannot_be_written_leaves_the_earlier_one(folder: Path, command: str) -> None:
     """Without room for the report, the file stays as it was, and a diagnostic says so."""

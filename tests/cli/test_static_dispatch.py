@@ -26,6 +26,7 @@ def test_an_unknown_backend_is_an_error(
     assert "did you mean `CPU`?" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("key", "help"), [("XPU", "add `--xpu`"), ("AutogradCPU", "")])
 def test_a_backend_without_kernels_is_refused(
     reference_inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, help: str

@@ -39,6 +39,7 @@ def generate(inputs: Path, out: Path, *flags: str) -> subprocess.CompletedProces
     return subprocess.run([*command, "--only", "autograd", *flags], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_a_misspelt_name_is_a_warning(inputs: Path, tmp_path: Path) -> None:
     """The files are made, as PyTorch's generator makes them, and the name is pointed at."""
     done = generate(inputs, tmp_path / "out")
@@ -66,6 +67,7 @@ def test_a_formula_that_cannot_compile_is_an_error_always(tmp_path: Path) -> Non
     assert not list((tmp_path / "out").rglob("*.cpp"))
 
 
+@pytest.mark.thorough
 def test_a_wrong_call_of_a_helper_is_an_error_where_the_inputs_have_the_header(tmp_path: Path) -> None:
     """Without the header nothing is known of the helper's arguments."""
     inputs = write_inputs(tmp_path, "self: pow_backward(grad, self)")

@@ -50,6 +50,7 @@ def prints(tree: ast.Module) -> list[int]:
     ]
 
 
+@pytest.mark.thorough
 def test_only_one_module_prints() -> None:
     """All other modules print by its functions, which make control characters visible."""
     assert prints(ast.parse("print(1)\nimport sys\nsys.stderr.write('')\nsys.stdout.buffer.write(b'')")) == [1, 3, 4]
@@ -114,6 +115,7 @@ def test_inputs_bring_no_colours_and_links(tmp_path: Path, monkeypatch: pytest.M
         assert "\x1b" not in terminal.getvalue()
 
 
+@pytest.mark.thorough
 def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A source whose name erases lines is shown with its name, by commands that list places of sources."""
     monkeypatch.chdir(tmp_path)

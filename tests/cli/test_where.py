@@ -161,6 +161,7 @@ def test_origins_of_a_folder(output: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert raised.value.diagnostic.message == f"`{top}` has no provenance"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [

@@ -25,9 +25,8 @@ now 0 42
 """
 
 
-@pytest.mark.parametrize(
-    "flags", [(), pytest.param(("--manual-registration",), marks=pytest.mark.thorough)], ids=["static", "manual"]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("flags", [(), ("--manual-registration",)], ids=["static", "manual"])
 def test_registered_kernels_are_called(
     program: str, generate: Generate, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:

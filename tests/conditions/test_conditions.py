@@ -19,6 +19,7 @@ __all__ = ["program", "torch"]
 LEAST, MOST = -(2**63), 2**63 - 1
 
 
+@pytest.mark.thorough
 def test_traces_compute_as_python_does(torch: ModuleType, tmp_path: Path) -> None:
     """What the stable interface checks in traces, which no binary is needed for."""
     operators = [each for each in operators_that_load(150, 1, tmp_path) if not each.has_scalar]

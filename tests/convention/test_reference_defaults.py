@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from opwright.convention.defaults import default_expression
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.release.local import from_installed
@@ -27,6 +29,7 @@ DEFAULTS = (
 )
 
 
+@pytest.mark.thorough
 def test_defaults_have_the_expressions_of_the_reference() -> None:
     """Every type with every default: an argument is refused, or the reference makes the same of it."""
     rules = Rules(version_of(from_installed()))

@@ -42,6 +42,7 @@ def core() -> Closure:
     return Closure()
 
 
+@pytest.mark.thorough
 def test_no_tools_and_libraries() -> None:
     """No module of the core is one of a tool or a library; a failure shows the imports that lead there."""
     outside = {
@@ -145,6 +146,7 @@ def test_every_module_loads(archive: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_names_for_importers(archive: Path, tmp_path: Path) -> None:
     """What public programs import from PyTorch's generator, they get from the core, but for ExecuTorch's modules."""
     lines = ["import sys", "sys.path.insert(0, sys.argv[1])"]
@@ -188,6 +190,7 @@ def test_torch_runs_on_the_core(tmp_path: Path) -> None:
     assert lists[0] == lists[1]
 
 
+@pytest.mark.thorough
 def test_programs_run(archive: Path, tmp_path: Path) -> None:
     """The zip file is a program that runs drop-in programs, and writes what the installed Opwright writes."""
     native, tags = map(from_installed().display_path, ("native/native_functions.yaml", "native/tags.yaml"))
@@ -204,6 +207,7 @@ def test_programs_run(archive: Path, tmp_path: Path) -> None:
     assert written[0] == written[1]
 
 
+@pytest.mark.thorough
 def test_backends_take_operators_of_the_tree(archive: Path, tmp_path: Path) -> None:
     """Programs for backends read the tree at whose top they run, also where the core replaces its generator."""
     tree = tmp_path / "tree"

@@ -41,6 +41,7 @@ def run(source: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("series", ["2.8", "2.13", RELEASES[-1].version.series])
 def test_facts_are_those_of_the_release(series: str, tmp_path: Path) -> None:
     """Rules, tables of names, shims and digests are in the core for a release what they are in the whole for it."""
@@ -51,6 +52,7 @@ def test_facts_are_those_of_the_release(series: str, tmp_path: Path) -> None:
     assert own.stdout == whole.stdout
 
 
+@pytest.mark.thorough
 def test_other_releases_are_refused(tmp_path: Path) -> None:
     """An older release is an error, and a newer one is told, as everywhere for releases that are not known."""
     write_folder(contents(core(), known_version("2.13")), tmp_path)

@@ -49,6 +49,7 @@ def written(tree: Path, out: Path) -> dict[str, bytes] | None:
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
+@pytest.mark.thorough
 def test_the_declared_inputs_are_enough(sandbox: Path, tmp_path: Path) -> None:
     """The sandbox gives the bytes that the whole tree gives, those of C shims among them."""
     whole = written(source_tree(), tmp_path / "whole")

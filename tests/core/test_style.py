@@ -43,6 +43,7 @@ def test_mypy_finds_nothing(folder: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.thorough
 def test_its_tests_show_what_a_change_does(folder: Path, tmp_path: Path) -> None:
     """The tests of the core need no other generator: a changed text fails with its difference, until it is updated."""
     copy = tmp_path / "core"
@@ -66,6 +67,7 @@ def run_tests(core: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_it_writes_what_the_sources_write(folder: Path, reference_inputs: Path, tmp_path: Path) -> None:
     """Imports that only types need, and assertions that raise, change nothing of the outputs."""
     written = []

@@ -132,6 +132,7 @@ def test_names_on_the_command_line() -> None:
     assert report_of(lambda sink: check_selection(selection, pytorch_catalog(), sink, tolerant=True))
 
 
+@pytest.mark.thorough
 def test_tags() -> None:
     """Of a thousand misspelled tags, those that the report shows are compared with the tags that there are."""
     tags = SourceFile("tags.yaml", "".join(f"- tag: taggy{number}\n  desc: x\n" for number in range(1_000)))
@@ -140,6 +141,7 @@ def test_tags() -> None:
     assert str(diagnostics[0].help).startswith("did you mean")
 
 
+@pytest.mark.thorough
 def test_very_many_tags() -> None:
     """Among more names than any release has, no name is searched."""
     tags = SourceFile("tags.yaml", "".join(f"- tag: taggy{number}\n  desc: x\n" for number in range(20_000)))

@@ -101,6 +101,7 @@ def test_some_namespaces_have_no_kernels_of_others(
     assert "error[E1185]" in checked(library, HEAD + ENTRY.replace("name: scale", "name: scale_of_acme"), capsys)
 
 
+@pytest.mark.thorough
 def test_a_lock_is_written_and_refreshed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,6 +82,7 @@ def test_files_outside_are_not_shown(
     assert SECRET.strip() in allowed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("field", ["derivatives", "library"])
 def test_heads_of_backends_name_no_files_outside(project: Path, capsys: pytest.CaptureFixture[str], field: str) -> None:
     """Both fields of a backend file that name files are checked."""
@@ -134,6 +135,7 @@ def test_a_run_without_the_permission_is_not_up_to_date(project: Path, capsys: p
     assert "E0005" in said(capsys, *words)
 
 
+@pytest.mark.thorough
 def test_an_editor_may_allow_files_outside(project: Path) -> None:
     """`opwright lsp --allow-path` allows what `opwright check --allow-path` does, in checks and in renames."""
     formulas = project.parent / "derivatives.yaml"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.native_functions.loader import load_catalog
@@ -22,6 +24,7 @@ def test_formulas_have_the_reviewed_translations() -> None:
     assert translations(formulas()) == FILE.read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_each_formula_of_pytorch_becomes_python_or_is_refused() -> None:
     """Of all formulas of PyTorch's own file, what is translated is an expression that Python compiles."""
     packaged, sink = reference_package() / "packaged", Diagnostics()

@@ -42,6 +42,7 @@ OTHER_SCHEMAS = {
 KEYS_OF_DEVICES = {"CPU", "CUDA", "HPU", "IPU", "MAIA", "MPS", "MTIA", "PrivateUse1", "XLA", "XPU"}
 
 
+@pytest.mark.thorough
 def test_runs_with_flags(tmp_path: Path, reference_inputs: Path) -> None:
     """Devices that a flag adds change what operators are, and with them files without a word of these devices."""
     runs = FlagRuns(tmp_path.resolve(), reference_inputs)

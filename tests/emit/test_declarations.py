@@ -139,6 +139,7 @@ def test_entries_are_what_pyyaml_would_write() -> None:
         assert dumped(yaml.safe_load(entry(function))) == entry(function)
 
 
+@pytest.mark.thorough
 def test_pytorchs_entries_are_what_pyyaml_would_write(reference_inputs: Path) -> None:
     """The same for a part of PyTorch's operators."""
     native, tags = reference_inputs / "native" / "native_functions.yaml", reference_inputs / "native" / "tags.yaml"

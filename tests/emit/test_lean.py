@@ -131,6 +131,7 @@ def test_every_source_reads_the_classes_of_methods_and_of_no_other_overload() ->
     assert "#include" not in classes("plain_ops.h", OVERLOADS)
 
 
+@pytest.mark.thorough
 def test_lean_headers_declare_the_same_classes(tmp_path: Path) -> None:
     """Each class of PyTorch's operators is in one header. All other headers have the same bytes."""
     usual, lean = generated(tmp_path, "headers")

@@ -205,6 +205,7 @@ NAMING_DEVICES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("tests")  # with others that read the syntax trees of all modules
 def test_no_other_module_names_a_device() -> None:
     """Modules outside the table ask a key for its facts, and neither import nor spell keys of devices."""

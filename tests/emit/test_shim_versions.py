@@ -142,6 +142,7 @@ def test_types_that_keep_operators_from_shims_are_named(tmp_path: Path, capsys: 
     )
 
 
+@pytest.mark.thorough
 def test_dumps_have_the_shims_of_a_release(tmp_path: Path) -> None:
     """A dump has each version of a shim with its parameters, and says why operators can have none."""
     path = tmp_path / "dump.json"

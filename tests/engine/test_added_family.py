@@ -103,6 +103,7 @@ KINDS_OF_PROJECTS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("tests")  # with others that read the syntax trees of all modules
 def test_no_other_module_lists_families() -> None:
     """Outside of the table no collection holds names of several families, and no condition asks for one by name."""

@@ -162,6 +162,7 @@ def test_the_schemas_have_the_field(copy: Copy) -> None:
     assert copy.python("-c", program).count(sentence) == len(kinds)
 
 
+@pytest.mark.thorough
 def test_tools_show_the_field(copy: Copy, tmp_path: Path, reference_inputs: Path) -> None:
     """A dump, a difference, an explanation and the records of importers have the value."""
     project = WholeProject(tmp_path, reference_inputs)

@@ -218,6 +218,7 @@ opwright_add_operator_library(operators YAML acme.yaml SOURCES kernels.cpp DESTI
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("top", ["", "python/"])
 def test_a_module_does_not_replace_a_source(top: str, tmp_path: Path) -> None:
     """A source with the name of a generated module ends the configuration (E1212), and a generated one does not."""

@@ -40,7 +40,8 @@ def run(*words: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("generator", ["Ninja", pytest.param("Unix Makefiles", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
 def test_build(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generator: str) -> None:
     """A build generates, and the next does nothing; an edit of an input, or of the core itself, generates again.
 

@@ -178,6 +178,7 @@ def test_a_broken_record_is_not_believed(project: Project) -> None:
         output_folders.stale_outputs(run, sound, others, ())
 
 
+@pytest.mark.thorough
 def test_broken_pieces_are_not_believed(project: Project) -> None:
     """Pieces with a right checksum and any value of a wrong type are ignored."""
     project.run()

@@ -174,6 +174,7 @@ def _shows(function: str, shown: Shown) -> bool:
     return function in shown.functions
 
 
+@pytest.mark.thorough
 def test_every_emitter_reuses_fragments(builds: Builds) -> None:
     """With each entry edited in turn, every emitter makes fragments at some time, and each time only those it must."""
     entries = [function for function in builds.run.job.catalog.functions if not function.is_synthesized]

@@ -250,17 +250,8 @@ def grows_linearly(folder: Path, kind: str, steps_of: Callable[[Inputs], int], m
     return many - more < (1 + margin) * 2 * (more - few) + 200
 
 
-#: Commands that do with other inputs what the rest do, and a comparison that asks a process with PyTorch each time.
-SELDOM = {
-    "library import --check",
-    *("library stubs", "pytorch stubs", "pytorch dump", "pytorch new entry", "pytorch diff"),
-    *("backend edit", "backend explain", "backend dump", "backend diff"),
-}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.thorough if name in SELDOM else ()) for name in COMMANDS]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", COMMANDS)
 def test_commands_do_linear_work(name: str, tmp_path: Path) -> None:
     """A command does work in proportion to the entries of a library, of a backend, or of PyTorch's file."""
     kind = name.split()[0]
@@ -275,10 +266,9 @@ def test_a_step_of_watch_does_linear_work(tmp_path: Path, monkeypatch: pytest.Mo
     assert grows_linearly(tmp_path, "pytorch", lambda inputs: steps_of_watch(inputs, monkeypatch))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize(
-    "kind", ["library", *[pytest.param(kind, marks=pytest.mark.thorough) for kind in ("pytorch", "backend")]]
-)
+@pytest.mark.parametrize("kind", ["library", "pytorch", "backend"])
 def test_the_server_does_linear_work(kind: str, name: str, tmp_path: Path) -> None:
     """An answer of the language server takes work in proportion to the entries of the file."""
     assert grows_linearly(tmp_path, kind, lambda inputs: steps_of_answer(inputs, name))

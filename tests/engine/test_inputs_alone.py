@@ -50,6 +50,7 @@ def test_bytes_depend_on_inputs_alone(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
+@pytest.mark.thorough
 def test_headers_load_no_code_of_wrappers(tmp_path: Path) -> None:
     """A run for headers imports no module of wrappers and functionalization, which one for sources imports."""
     program = "from opwright.cli.main import main; import sys; main(sys.argv[1:]); print('\\nLOADED', *sys.modules)"
@@ -84,6 +85,7 @@ def poisoned_tree(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_no_file_of_a_tree_runs(tmp_path: Path) -> None:
     """Tables of C shims and the generator of a tree are read, as the dependencies say, and none of them runs."""
     tree = poisoned_tree(tmp_path / "tree")

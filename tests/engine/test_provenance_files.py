@@ -59,6 +59,7 @@ DAMAGED: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", [*DAMAGED, "nested", "not text"])
 def test_damaged_provenance_is_a_fault(project: Project, damage: str) -> None:
     """Whatever a provenance file holds, the answer is a diagnostic."""
@@ -75,6 +76,7 @@ def test_damaged_provenance_is_a_fault(project: Project, damage: str) -> None:
         assert "error[E0611]" in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 @pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
 def test_what_is_not_a_file_is_not_waited_for(project: Project, kind: str) -> None:

@@ -78,6 +78,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.forks
 @pytest.mark.parametrize("path", ["ops/twice.h", "RegisterCPU_0.cpp", "Operators_4.cpp", "Declarations.yaml"])
 def test_an_output_path_that_is_a_folder(project: Project, path: str) -> None:

@@ -46,6 +46,7 @@ def calls_of_a_run(project: Project, out: Path) -> int:
     return calls
 
 
+@pytest.mark.thorough
 def test_work_is_linear_in_operators(project: Project, tmp_path: Path) -> None:
     """Ten times the operators are at most twelve times the work, counted in calls."""
     project.yaml.write_text(repeated(10))
@@ -153,6 +154,7 @@ def _wide(count: int) -> tuple[str, str]:
     return entry, f"- name: {signature}\n{formulas}"
 
 
+@pytest.mark.thorough
 def test_work_is_linear_in_the_arguments_of_an_operator(tmp_path: Path) -> None:
     """Four times the arguments, sizes, dtypes that follow others, conditions and formulas are four times the work."""
     counts = []

@@ -23,6 +23,7 @@ def test_mistakes_are_at_their_places(case: ExecutorchCase, tmp_path: Path) -> N
     assert all(text in outcome.text for text in case.said("has"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_strict_runs_are_right(case: ExecutorchCase, tmp_path: Path) -> None:
     """A strict run has the same errors, errors in place of some warnings, and right outputs in place of the others."""

@@ -88,6 +88,7 @@ def ninja_reads(folder: Path, target: str, dependency: str) -> bool:
     return settled and "no work" not in run(folder, "ninja", "-n").stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("as_target", [False, True])
 @pytest.mark.parametrize("tool", ["make", "ninja"])
 def test_a_rule_is_read_as_it_was_meant(tmp_path: Path, tool: str, as_target: bool) -> None:

@@ -66,6 +66,7 @@ def test_runs_write_the_bytes_of_linux(system: str, tmp_path: Path) -> None:
     assert {name for name in contents(tmp_path / system) if "acme" in name} == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_files_of_the_user_keep_their_line_ends(system: str, tmp_path: Path) -> None:
     """A fix changes its place alone, in a file with the line ends of either system."""
@@ -85,6 +86,7 @@ def test_new_projects_are_those_of_linux(system: str, tmp_path: Path) -> None:
     assert contents(tmp_path / system) == contents(tmp_path / "linux")
 
 
+@pytest.mark.thorough
 def test_runs_with_locks_of_windows_take_turns(tmp_path: Path) -> None:
     """Runs that start together into one folder end, and their files are whole."""
     (tmp_path / "acme.yaml").write_text(LIBRARY)

@@ -83,6 +83,7 @@ def test_every_packaged_template_is_filled_alike(reference: ReferenceTemplates) 
             assert Template(source).render(slots) == reference.render(source.text, slots), path.name
 
 
+@pytest.mark.thorough
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(template=templates, slots=slot_values)
 def test_any_template_is_filled_alike(

@@ -197,6 +197,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 def test_elements_are_read(tmp_path: Path) -> None:
     """Values of every half, bfloat16 and float8 are PyTorch's, and elements come in the order of the dimensions."""
     compiler = compiler_program()

@@ -173,6 +173,7 @@ def test_each_change_changes_the_entries(change: Change) -> None:
     change([{}], Random(0))
 
 
+@pytest.mark.thorough
 def test_program_uses_processes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The program loads as many texts as are asked for, over several processes."""
     monkeypatch.setattr("sys.argv", ["fuzz", "--count", "1100", "--only", "tags", "--processes", "2"])

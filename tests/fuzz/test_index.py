@@ -27,12 +27,14 @@ def index(tmp_path: Path) -> Iterator[HostileIndex]:
         yield served
 
 
+@pytest.mark.thorough
 def test_hostile_answers_give_diagnostics(index: HostileIndex) -> None:
     """Whatever an index answers ends in inputs or a diagnostic, and no text controls the terminal."""
     findings = [finding for seed in range(COUNT) if (finding := fuzz_index(index, seed))]
     assert not findings, f"seed {findings[0].seed}: {findings[0].report}"
 
 
+@pytest.mark.thorough
 def test_hostile_answers_reach_all_stages(index: HostileIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """Damage meets each stage: no answer, bad page, bad link, bad archive, altered members; some answers are sound."""
     codes: Counter[str] = Counter()

@@ -90,6 +90,7 @@ def test_hidden_faults_show(followings: list[Following]) -> None:
     assert {(name, code) for name, codes in HIDDEN.items() for code in codes} - shown == set()
 
 
+@pytest.mark.thorough
 def test_every_hint_is_followed_or_has_a_reason(followings: list[Following]) -> None:
     """A new hint gets a case here, or a reason why no program can follow it; no hint has both."""
     done = {str(following.diagnostic.help) for following in followings}

@@ -25,6 +25,7 @@ NUMBERS = range(0, 20_000, 211)
 LIBRARY = DOCUMENTS[0]
 
 
+@pytest.mark.thorough
 def test_no_hostile_value_is_code() -> None:
     """Outputs have the values in strings and comments, if they have them."""
     findings = [finding for number in NUMBERS if (finding := check_value(number)[1]) is not None]

@@ -65,6 +65,7 @@ class Fragments:
         return list(self._emitters)
 
 
+@pytest.mark.thorough
 def test_fragments_are_those_of_their_fingerprints(tmp_path: Path) -> None:
     """Whichever of PyTorch's operators are loaded, units with equal fingerprints have equal fragments."""
     request = Request(open_inputs(), build_folders(str(tmp_path), LOCAL), LOCAL)

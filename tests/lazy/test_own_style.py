@@ -57,6 +57,7 @@ def family() -> Iterator[Family]:
     del FAMILIES["acme"]
 
 
+@pytest.mark.thorough
 def test_a_style_of_its_own_is_a_small_emitter(
     family: Family, reference_inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def sources(out: Path, folder: Path, kernels: str) -> list[Path]:
     return [out / "src/declaredly/register_0.cpp"]
 
 
+@pytest.mark.thorough
 def test_values_arrive(program: str, torch: ModuleType, tmp_path: Path, generate_library: GenerateLibrary) -> None:
     """What PyTorch's dispatcher passes arrives as it is, whatever type the kernel takes it as, and so do results."""
     echoes = [f"echo_{number}({schema} x) -> {returned(schema)}" for number, (schema, _, _) in enumerate(TAKEN)]
@@ -189,6 +190,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.thorough
 def test_other_types_are_refused(
     program: str, torch: ModuleType, tmp_path: Path, generate_library: GenerateLibrary
 ) -> None:

@@ -57,6 +57,7 @@ def test_each_refusal_says_whether_pytorch_or_cpp_cannot() -> None:
         assert ("C++" in message) is is_parsed(type), f"{type}: {message}"
 
 
+@pytest.mark.thorough
 def test_what_only_cpp_refuses_is_held_by_the_dispatcher() -> None:
     """If the message says that the dispatcher holds the values, Python defines, calls and compiles such operators."""
     held = [(name, type) for name, type, message in refused() if "which PyTorch's dispatcher holds" in message]

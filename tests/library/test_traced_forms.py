@@ -227,6 +227,7 @@ def test_a_tag_that_does_not_fit_is_refused() -> None:
         assert [diagnostic.code for diagnostic in sink] == ["E1127"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("abi", ["native", "stable"])
 def test_a_sample_of_forms_is_traced_as_said(torch: ModuleType, library: torch_library.Library, abi: str) -> None:
     """What no finding warns of is compiled and exported with the results of eager execution; the rest fails."""

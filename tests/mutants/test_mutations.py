@@ -107,6 +107,7 @@ def test_the_seed_determines_the_mutants() -> None:
     assert all(module.startswith("src/opwright/cpp/") for module, _, _ in first)
 
 
+@pytest.mark.thorough
 def test_rooms_are_drawn_by_the_seed() -> None:
     """A small sample comes from as many different rows of the table as asked for, and a seed determines them."""
     modules = drawn_modules(4, 1)

@@ -57,6 +57,7 @@ def test_each_part_of_the_page_on_imports_is_followed() -> None:
     assert parts == {"", "pieces", "custom-op", "scatter", "stable"}
 
 
+@pytest.mark.thorough
 def test_the_page_on_selective_builds_can_be_followed(tmp_path: Path) -> None:
     """The selections, reports and headers that the page shows are those that the commands make."""
     assert Page(DOCS / "selective-build.md", tmp_path).run() > 0
@@ -72,6 +73,7 @@ def test_the_page_on_differences_can_be_followed(tmp_path: Path) -> None:
     assert Page(DOCS / "diff.md", tmp_path).run() > 0
 
 
+@pytest.mark.thorough
 def test_the_page_on_dumps_can_be_followed(tmp_path: Path) -> None:
     """The programs of the page print what it shows, and a Rust compiler, if there is one, accepts their output."""
     assert Page(DOCS / "library.md", tmp_path).run() > 0
@@ -83,6 +85,7 @@ def test_the_page_on_dumps_can_be_followed(tmp_path: Path) -> None:
         subprocess.run(command, cwd=tmp_path, check=True)
 
 
+@pytest.mark.thorough
 def test_backend_files_of_vendors_are_right(tmp_path: Path) -> None:
     """The backend files of the page have no faults; their kernels exist in no file."""
     assert Page(DOCS / "vendor-replay.md", tmp_path).run() > 0

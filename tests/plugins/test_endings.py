@@ -33,6 +33,7 @@ def test_forged_bytecode_is_not_loaded(tmp_path: Path) -> None:
         assert load_plugin("./acme").name == "honest"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "codes"),
     [

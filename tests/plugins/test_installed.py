@@ -73,6 +73,7 @@ def made(report: str) -> dict[str, int]:
     return {row[1]: int(row[4].replace(",", "")) for row in rows}
 
 
+@pytest.mark.thorough
 def test_install_edit_remove(environment: Environment, tmp_path: Path) -> None:
     """An installed plug-in adds its family; edited, it makes that again and nothing else; removed, it is gone."""
     run, generate = environment.run, environment.generate
@@ -105,6 +106,7 @@ def test_install_edit_remove(environment: Environment, tmp_path: Path) -> None:
     assert "invalid choice: 'acme_list'" in generate(*both, status=2)
 
 
+@pytest.mark.thorough
 def test_an_installed_plugin_changes_nothing(environment: Environment, tmp_path: Path) -> None:
     """Unless it is named, what is installed changes no output of PyTorch's inputs; its functions are not called."""
     families = [word for family in FAMILIES for word in ("--only", family)]
@@ -119,6 +121,7 @@ def test_an_installed_plugin_changes_nothing(environment: Environment, tmp_path:
     assert "plug-in `acme`" in named
 
 
+@pytest.mark.thorough
 def test_a_run_without_plugins_does_not_import_them(environment: Environment, tmp_path: Path) -> None:
     """Neither a run nor one with nothing to do imports an installed plug-in that it does not use."""
     install(build_wheel(tmp_path, {"acme_opwright.py": "raise SystemExit(9)"}), environment.site)

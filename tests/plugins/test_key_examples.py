@@ -108,6 +108,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", MISTAKES)
 def test_kernel_mistakes(tmp_path: Path, options: str) -> None:
     """A wrong expression of an entry is an error at its place in the backend file."""
@@ -202,6 +203,7 @@ def test_unknown_shims(tmp_path: Path) -> None:
     assert "did you mean `aten.abs.default`?" in printed
 
 
+@pytest.mark.thorough
 def test_changed_values(tmp_path: Path) -> None:
     """A kernel is made again if a value of its entry changes, and nothing is written if none does."""
     backend, out = tmp_path / "backend.yaml", tmp_path / "out"

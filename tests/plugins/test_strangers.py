@@ -217,6 +217,7 @@ def _rows_in_editor(stranger: Stranger, options: object = None) -> list[lsp.Diag
     return asyncio.run(asyncio.wait_for(session(), 120))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [None, {"trusted": True}])
 def test_an_editor_runs_nothing_that_an_open_file_names(stranger: Stranger, options: object) -> None:
     """Opening a file runs nothing of its folder; whatever it says of its workspace."""
@@ -231,6 +232,7 @@ def test_an_editor_runs_nothing_that_an_open_file_names(stranger: Stranger, opti
     assert stranger.ran == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "places"),
     [

@@ -93,6 +93,7 @@ def opwright(*words: str) -> list[str]:
     return [str(Path(sys.executable).with_name("opwright")), *words]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "status", "text"), RUNS, ids=[words[0] + str(number) for number, (words, *_) in enumerate(RUNS)]
 )

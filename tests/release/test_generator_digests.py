@@ -86,6 +86,7 @@ def test_the_release_before_is_known(tree: Path) -> None:
         assert len(list(sink)) == count, minor
 
 
+@pytest.mark.thorough
 def test_a_strict_run_is_refused(tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The main program writes nothing, by default and with `--strict`; it warns once and writes if it is told to."""
     edit(tree, *SHARDS)

@@ -323,6 +323,7 @@ def test_a_page_without_end_is_cut(quiet_pip: Path) -> None:
             client.page(f"{address}/", "text/html", str)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "unit", ['<a href="x">', "<a ", "<!--", '<a x="', "<a x='\"", "<a a=", "<a" + " " * 9, "<![x ", "</", "&#"]
 )

@@ -217,6 +217,7 @@ SOUND = wheel_bytes("2.13.0")
 SOUND_TEXTS = ATEN | {f"autograd/{name}": text for name, text in AUTOGRAD.items() if not name.endswith(".py")}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("change", ["bit", "byte", "end"])
 def test_a_damaged_wheel_gives_the_same_texts_or_a_fault(change: str) -> None:
     """Whatever byte is changed, or wherever the file ends, no other text and no other error comes out."""

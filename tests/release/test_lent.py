@@ -52,6 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_programs_run_on_copies(
     name: str, folder: Path, reference_inputs: Path, capsys: pytest.CaptureFixture[str]

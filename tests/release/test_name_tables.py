@@ -224,6 +224,7 @@ OTHER_LISTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("tests")  # with others that read the syntax trees of all modules
 def test_lists_of_operators_are_tables() -> None:
     """No module outside `release/` but those of tables has a list of three or more operator names; see `name_lists`."""

@@ -139,6 +139,7 @@ def test_rules_are_frozen_and_travel() -> None:
     assert copy.items() == held.items()
 
 
+@pytest.mark.thorough
 def test_every_row_is_asked_for() -> None:
     """Each behaviour is read by its name outside the table, in code or in a row of the tables of keys and families."""
     package = Path(opwright.__file__).parent

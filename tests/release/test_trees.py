@@ -202,6 +202,7 @@ def test_the_sets_of_keys_in_the_installed_generator_are_those_of_the_rows() -> 
     }
 
 
+@pytest.mark.thorough
 def test_what_a_tree_says_of_known_keys_comes_before_their_rows(tmp_path: Path) -> None:
     """A tree may give a key a functions header or shims, or have it no more; other inputs keep what the rows say."""
     inputs = edited(
@@ -396,6 +397,7 @@ def generated(inputs: Inputs, folder: Path, *families: str) -> str:
     return "".join(path.read_text() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
+@pytest.mark.thorough
 def test_a_tree_teaches_types(known_keys: list[str], tmp_path: Path) -> None:
     """A type that only the tree's generator has gets the forms that its files show."""
     del known_keys
@@ -420,6 +422,7 @@ def test_a_type_without_a_form_in_cpp_needs_a_row(known_keys: list[str]) -> None
     )
 
 
+@pytest.mark.thorough
 def test_a_type_without_a_form_in_python_needs_a_row(known_keys: list[str], tmp_path: Path) -> None:
     """Files in C++ are made without Python's forms; bindings report the entry, and name the row to add."""
     del known_keys
@@ -433,6 +436,7 @@ def test_a_type_without_a_form_in_python_needs_a_row(known_keys: list[str], tmp_
     assert "add a row `Watch` to `BASE_TYPE_ROWS`" in str(diagnostic.help)
 
 
+@pytest.mark.thorough
 def test_a_type_is_of_the_tree_that_has_it(known_keys: list[str]) -> None:
     """Inputs of a release, and trees without the type, do not get it from a tree that the process read before."""
     del known_keys
@@ -463,6 +467,7 @@ def test_a_structured_kernel_of_a_new_key_needs_a_row(known_keys: list[str]) -> 
     assert "`_ROWS` in `opwright/model/dispatch_key.py`" in str(diagnostic.help)
 
 
+@pytest.mark.thorough
 def test_a_slot_that_only_the_tree_fills_names_its_emitter(tmp_path: Path) -> None:
     """A template of the tree with a new slot is an error at the slot, which names the emitter and its module."""
     new_slot: Edit = ("templates/Functions.h", "${Functions_includes}\n", "${Functions_includes}\n${new_slot}\n")

@@ -63,6 +63,7 @@ def listed() -> set[tuple[str, str]]:
     return {(name.partition(".")[0], argument) for name, arguments in rows for argument in arguments.split()}
 
 
+@pytest.mark.thorough
 def test_the_listed_operators_write() -> None:
     """Each operator of the list changes each argument that the list names, and its schema marks none of them."""
     values, watch = torch.randn(4, 3), Watch()

@@ -91,6 +91,7 @@ def test_other_packing_methods_are_named() -> None:
     assert "method 12" in fault_of(packed.getvalue(), "torch-2.13.0.dist-info/RECORD").message
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 100_000, CONTENT[:-30]], ids=["empty", "short", "text", "cut"])
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
     """Bytes without a whole directory are no archive."""

@@ -103,6 +103,7 @@ def functional_schemas(draw: st.DrawFn) -> FunctionSchema:
     return FunctionSchema(name, Arguments(tuple(positional), tuple(keyword_only), ()), tuple(returns))
 
 
+@pytest.mark.thorough
 @given(functional_schemas())
 def test_every_generated_schema_prints_back(schema: FunctionSchema) -> None:
     """A schema made of values prints as a text that reads and prints back."""

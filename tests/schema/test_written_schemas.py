@@ -46,6 +46,7 @@ def test_the_dispatcher_takes_the_same_schemas(seed: int) -> None:
     assert [found for text in WrittenTexts(seed).texts(150) if (found := difference(text))] == []
 
 
+@pytest.mark.thorough
 def test_the_dispatcher_takes_the_same_parts() -> None:
     """So it is with each name, each type, each annotation, and each default for each type."""
     assert [found for text in texts_of_parts() if (found := difference(text))] == []

@@ -45,6 +45,7 @@ def test_examples(example: dict[str, str], inputs: Path) -> None:
         assert files
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("example", [row for row in EXAMPLES if row["kind"] != "pytorch"], ids=lambda row: row["title"])
 def test_files_are_those_of_the_command_line(example: dict[str, str], inputs: Path, tmp_path: Path) -> None:
     """`opwright generate` writes the same bytes from the same files and the installed PyTorch."""
@@ -186,6 +187,7 @@ def test_unknown_operators_get_the_suggestion_of_the_whole_release(inputs: Path)
     assert (fault["code"], fault["place"]["start"]["line"], fault["help"]) == ("E1306", 4, "did you mean `relu`?")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", FILES)
 def test_other_files_of_the_visitor_are_not_there(kind: str, inputs: Path) -> None:
     """Texts that name files, or are empty or no YAML, are answered with diagnostics and never fail."""

@@ -94,6 +94,7 @@ def test_children_of_a_killed_parent_end(work: str) -> None:
         os.close(end)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", WORK)
 def test_children_that_are_not_needed_end_at_once(work: str) -> None:
     """Ending one of several children, none of which ends by itself, waits for no other one."""

@@ -108,6 +108,7 @@ def test_items_are_those_of_the_file(name: str) -> None:
     assert items is None or items == read_whole(text)
 
 
+@pytest.mark.thorough
 @settings(max_examples=3000, deadline=None)
 @given(
     st.lists(

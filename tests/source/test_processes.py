@@ -64,6 +64,7 @@ finally:
 """
 
 
+@pytest.mark.thorough
 def test_a_host_with_threads_is_not_copied(tmp_path: Path) -> None:
     """In a process with ten more threads the library works in that process alone, and nothing warns."""
     command = [sys.executable, "-W", "error", "-X", "dev", "-c", _HOST, "auto", str(tmp_path)]

@@ -26,6 +26,7 @@ def _misspelt(name: str, chance: random.Random) -> str:
     return chance.choice([before + "q" + after, before + after, before + "q" + letter + after, name[::-1]])
 
 
+@pytest.mark.thorough
 def test_what_is_found_among_all_names_is_nearest_among_each_few(names: list[str]) -> None:
     """No name is left out: the nearest of all is the nearest of it and any other name."""
     chance = random.Random(7)

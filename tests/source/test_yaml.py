@@ -231,6 +231,7 @@ def test_value_that_is_not_of_its_type(text: str) -> None:
     assert place.text == text
 
 
+@pytest.mark.thorough
 @pytest.mark.alone
 def test_real_file_is_read_like_pyyaml_and_fast(reference_inputs: Path) -> None:
     """PyTorch's operators are read as PyYAML reads them, at no more than a few times the parser's time."""

@@ -31,6 +31,7 @@ REASONS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REASONS)
 def test_reasons_are_those_of_the_operator(name: str) -> None:
     """The explanation has the rule that decides."""

@@ -60,6 +60,7 @@ def test_mypy_takes_right_calls_and_flags_wrong_ones(installed: Site, calls: lis
     assert unlike(mypy_errors(installed, *calls), calls) == []
 
 
+@pytest.mark.thorough
 def test_pyright_takes_right_calls_and_flags_wrong_ones(installed: Site, calls: list[Path]) -> None:
     """With pyright, exactly the lines that are wrong have errors."""
     test_pyright_takes_right_calls_and_flags_wrong_ones = pyright_errors(installed, *calls)
@@ -109,6 +110,7 @@ def test_a_library_can_bring_its_stub(installed: Site, tmp_path: Path) -> None:
     assert unlike(pyright_errors(alone, calls), [calls]) == []
 
 
+@pytest.mark.thorough
 def test_stubs_agree_with_the_operators_that_are_there(installed: Site) -> None:
     """Overloads of `aten` have the arguments of their stubs, and numbers stand for tensors where the stubs say so."""
     module = installed.stubs / "torch-stubs" / "_opwright" / "aten.pyi"
@@ -120,6 +122,7 @@ def test_stubs_agree_with_the_operators_that_are_there(installed: Site) -> None:
     assert int(last.removeprefix("compared ")) > 1500
 
 
+@pytest.mark.thorough
 def test_the_calls_do_in_pytorch_as_their_remarks_say() -> None:
     """The right calls that the checkers take work when they are made, and the wrong ones that they flag fail."""
     command = [sys.executable, str(HERE / "runtime_calls.py"), str(HERE / "calls_aten.py")]
@@ -190,6 +193,7 @@ def test_unknown_namespace(tmp_path: Path) -> None:
     assert "did you mean `small`?" in ran.stderr
 
 
+@pytest.mark.thorough
 def test_an_overload_twice_over_files(tmp_path: Path) -> None:
     """An overload of two files is an error at both places; one name in two namespaces is none."""
     (tmp_path / "one.yaml").write_text("- func: a::twice(Tensor self) -> Tensor\n", encoding="utf-8")

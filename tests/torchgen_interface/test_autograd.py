@@ -106,6 +106,7 @@ def test_kernels_that_record_gradients_are_equal(reference: Side, own: Side, pai
             assert one_text(texts[0]) == one_text(texts[1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "template",
     ["PY_FUNCTION_DEFINITION", "PY_FUNCTION_PROPS_AND_GETTERS", "FUNCTION_DECLARATION", "FUNCTION_DEFINITION"],

@@ -48,6 +48,7 @@ run("acme.yaml", "out", False, None)
 """
 
 
+@pytest.mark.thorough
 def test_the_code_of_a_backend_is_written(tmp_path: Path) -> None:
     """A program that calls the function writes the same bytes with both, with its own name in the comments."""
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -101,6 +102,7 @@ def test_upgraders_are_written(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.thorough
 def test_mistakes_in_upgraders_are_refused(own: Side, tmp_path: Path) -> None:
     """Bytecode with mistakes is an AssertionError, and nothing is written."""
     code = {"instructions": [["NOPE", 0, 0]], "constants": [], "types": [], "operators": [], "register_size": 1}

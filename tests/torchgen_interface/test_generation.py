@@ -131,6 +131,7 @@ def test_shims_call_the_same_kernels(reference: Side, own: Side, key: str | None
     assert found[0] == found[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("facts", [out_forms, unboxed, differentiable, functionalized, shims])
 def test_facts_are_equal(reference: Side, own: Side, facts: Any) -> None:
     """They are equal for every function."""

@@ -108,6 +108,7 @@ def kernels(side: Side, function: Any) -> Iterator[Any]:
             yield trimmed(generator.force_eager_fallback(function, schema, metadata, signature))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("facts", [schemas, nodes, kernels])
 def test_facts_are_equal(reference: Side, own: Side, facts: Any) -> None:
     """They are equal for every function."""
@@ -151,6 +152,7 @@ def test_properties_exclude_each_other(own: Side) -> None:
         generator.create_lazy_tensor()
 
 
+@pytest.mark.thorough
 def test_a_program_with_classes_of_its_own_writes_the_same_files(reference_inputs: Path, tmp_path: Path) -> None:
     """A program that overrides methods of both generators writes the bytes that it writes with PyTorch's."""
     header = tmp_path / "torch" / "csrc" / "lazy" / "core" / "shape_inference.h"

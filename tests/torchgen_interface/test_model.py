@@ -43,6 +43,7 @@ def test_functions_are_equal(reference: Side, own: Side) -> None:
     assert not difference(reference.parsed.native_functions, own.parsed.native_functions)
 
 
+@pytest.mark.thorough
 def test_properties_are_equal(reference: Side, own: Side) -> None:
     """So is every property of functions, schemas, arguments, returns, types and names."""
     rows = zip(reference.parsed.native_functions, own.parsed.native_functions, strict=True)

@@ -67,6 +67,7 @@ def function_facts(side: Side, function: Any) -> Iterator[Any]:
                 yield outcome(parameter.argument_str_pyi, deprecated=deprecated, **choices)
 
 
+@pytest.mark.thorough
 def test_signatures_are_equal(reference: Side, own: Side) -> None:
     """Signatures of functions and methods with all that is made from them are equal."""
     compare(reference, own, function_facts)

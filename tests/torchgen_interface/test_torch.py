@@ -44,7 +44,8 @@ DIFFERENT: dict[Callable[[str], str], set[str]] = {
 }
 
 
-@pytest.mark.parametrize("spell", [rewritten, *[pytest.param(f, marks=pytest.mark.thorough) for f in (printed, plain)]])
+@pytest.mark.thorough
+@pytest.mark.parametrize("spell", [rewritten, printed, plain])
 def test_schemas_of_a_running_torch(spell: Callable[[str], str]) -> None:
     """Each schema that the installed PyTorch has is parsed as its generator does it, or refused in the same way."""
     texts = {spell(str(schema)) for schema in torch._C._jit_get_all_schemas()}

@@ -113,6 +113,7 @@ def output_classes(side: Side, unit: Any) -> Iterator[Any]:
                 yield lines(structured.gen_device_check(check, list(function.func.arguments.flat_all), "name"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("texts", [own_wrappers, backend_wrappers, output_classes])
 def test_texts_are_equal(reference: Side, own: Side, texts: Callable[[Side, Any], Iterator[Any]]) -> None:
     """The texts of every group are equal but for blank lines."""

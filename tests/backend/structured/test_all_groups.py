@@ -25,6 +25,7 @@ def generated(text: str, folder: Path) -> Path:
     return out
 
 
+@pytest.mark.thorough
 def test_every_operator_has_a_class_and_its_wrappers(tmp_path: Path) -> None:
     """All structured operators have one class, and a registration for each of their overloads."""
     groups = structured_groups()

@@ -129,6 +129,7 @@ def test_the_schema_is_printed(source: Path) -> None:
     assert json.loads(done.stdout) == json_schema()
 
 
+@pytest.mark.thorough
 def test_folders_as_outputs(source: Path) -> None:
     """An action may have folders as outputs, with any files in them, but no other folders; only one action has them."""
     words = ("--out", "gen", "--describe", "bazel-folders")

@@ -41,11 +41,13 @@ def test_library(tmp_path: Path, words: tuple[object, ...]) -> None:
     check_actions(tmp_path, EXAMPLES / "library", "--library", "acme.yaml", *words)
 
 
+@pytest.mark.thorough
 def test_backend(tmp_path: Path) -> None:
     """The action of a backend has the backend file, and the library file and the derivatives that it names."""
     check_actions(tmp_path, EXAMPLES / "backend", "--backend", "acme.yaml")
 
 
+@pytest.mark.thorough
 def test_all_families(tmp_path: Path, reference_inputs: Path) -> None:
     """Every family that needs no file of a user is made by actions that have only the templates of their files."""
     project = WholeProject(tmp_path, reference_inputs)
@@ -54,6 +56,7 @@ def test_all_families(tmp_path: Path, reference_inputs: Path) -> None:
     check_actions(tmp_path, tmp_path, *where, "--actions", 3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("templates", [(), ("--templates", "own")])
 def test_executorch(tmp_path: Path, reference_inputs: Path, templates: tuple[str, ...]) -> None:
     """The actions of registrations for ExecuTorch; a folder of templates is an input of theirs."""

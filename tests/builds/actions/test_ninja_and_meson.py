@@ -72,6 +72,7 @@ def plain(source: Path, tmp_path: Path) -> dict[str, bytes]:
     return files_of(tmp_path / "plain")
 
 
+@pytest.mark.thorough
 @needs_ninja
 def test_ninja(source: Path, plain: dict[str, bytes], reference_inputs: Path) -> None:
     """Ninja runs each action once; a file that stays the same makes nothing else run."""

@@ -150,6 +150,7 @@ def reported(text: str) -> list[Diagnostic]:
     return []
 
 
+@pytest.mark.thorough
 def test_only_what_the_linker_misses_is_reported(program: str, tmp_path: Path) -> None:
     """What is reported is defined in no object that a compiler makes of the source, and what is certain is reported."""
     wrong = []

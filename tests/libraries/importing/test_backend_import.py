@@ -285,6 +285,7 @@ def test_fallbacks_under_conditions_stay(sources: Path, capsys: pytest.CaptureFi
     assert "fallback: cpu" not in (sources / "acme.yaml").read_text()
 
 
+@pytest.mark.thorough
 def test_autocast_falls_through_where_the_sources_say_so(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """PyTorch takes one fallthrough for a key: generated code has it only in place of one in the sources."""
     command = ["import", ".", "--backend", "--out", "acme.yaml"]

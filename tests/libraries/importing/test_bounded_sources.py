@@ -70,6 +70,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_cpp_sources(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The diagnostic is at the place that asks for too much, or that was not read, and reading took little memory."""
@@ -92,6 +93,7 @@ def test_python_sources(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--> a.py:" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_work_that_doubles_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Many declarations and calls of one name, and chains of calls, take time that grows with the text."""
     declared = "void f();" * 6_000 + f"void g(A<int{', int x' * 6_000});\n"
@@ -126,6 +128,7 @@ MODULES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_of_pybind11(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """What is too much to follow counts as not read."""

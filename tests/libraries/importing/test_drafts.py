@@ -271,6 +271,7 @@ TORCH_LIBRARY_FRAGMENT(acme, m) {
     assert "in the file: again.cpp: 9\n" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_sources_that_are_no_cpp(library: Path) -> None:
     """A source that ends anywhere, or lacks any few tokens, is read without an end of the program."""
     words = CLASSES.split(" ")

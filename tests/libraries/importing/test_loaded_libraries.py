@@ -293,6 +293,7 @@ def test_functions_that_a_build_lacks_are_named(capsys: pytest.CaptureFixture[st
     assert '"g": ("g", globals().pop("g")),' in Path("new/acme_ext.py").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("torch")
 def test_a_path_may_name_a_module_that_is_no_python() -> None:
     """A library that is a module of Python too has functions, whose calls are recorded wherever it is imported."""

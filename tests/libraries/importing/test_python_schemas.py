@@ -66,6 +66,7 @@ def signature(choose: random.Random, quotes: float) -> tuple[str, str]:
     return f"({', '.join(parts)}) -> {result}", choose.choice(MUTATED[:4] if choose.random() < 0.7 else MUTATED)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("future", [False, True])
 def test_generated_signatures(torch: ModuleType, future: bool) -> None:
     """PyTorch infers what is read, and what is unread it refuses; the reason names the parameter or the results."""

@@ -69,6 +69,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("torch")
 def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture[str]) -> None:
     """What a program calls is stored, as far as it can be, and shows what kernels write, share and record."""

@@ -178,6 +178,7 @@ PYBIND11_MODULE(mod, m) {{
 {backend_source(text)}"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", MEANING, ids=ascii)
 def test_no_writer_of_source_text_writes_structure(text: str, folder: Path) -> None:
     """Files of an import have no line, letter or code from a text, and a port leaves texts where they were."""

@@ -151,6 +151,7 @@ def test_memory_of_a_thread_is_accepted(scale_judge: Judge, folder: Path) -> Non
     assert verdict, verdict
 
 
+@pytest.mark.thorough
 def test_gradients_may_be_zeros_without_memory(folder: Path) -> None:
     """PyTorch's second gradients of `abs` are some."""
     with Judge(f"{folder}/judged.yaml::size") as judge:
@@ -222,6 +223,7 @@ def test_script_replays_a_finding(scale_judge: Judge, folder: Path, torch_proces
     assert done.stdout.count("tensor(") == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("check", "text"),
     [
@@ -258,6 +260,7 @@ def test_script_replays_what_calls_do_together(
     assert wrong.stdout != right.stdout
 
 
+@pytest.mark.thorough
 def test_script_finds_references_elsewhere(
     folder: Path, tmp_path: Path, torch_process: TorchProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +292,7 @@ def test_written_arguments_are_compared(folder: Path) -> None:
         assert verdict_of(judge, folder, right)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("operator", "right", "wrong"),
     [
@@ -347,6 +351,7 @@ def test_no_candidate() -> None:
     assert find_candidate("acme.kernels::fast").kind == "module"
 
 
+@pytest.mark.thorough
 def test_the_same_seed_draws_the_same_calls(folder: Path) -> None:
     """Sizes, kinds of values and seeds of tensors follow from the seed, and integers keep to the entry."""
     entry = entry_of(SourceFile.read(f"{folder}/judged.yaml"), "mark_")

@@ -21,6 +21,7 @@ def test_a_source_becomes_what_its_case_shows(case: Case, tmp_path: Path) -> Non
     assert outcome(case, tmp_path).text() == case.text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_a_second_run_changes_nothing(case: Case, tmp_path: Path) -> None:
     """What a run wrote stays: the source, and the header, of which a later run keeps every function."""

@@ -144,6 +144,7 @@ def test_what_is_translated_compiles(
     assert translated[0] == compiled[1] != "0"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no CUDA compiler")
 def test_what_is_translated_of_cuda_compiles(
     torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -159,6 +160,7 @@ def test_what_is_translated_of_cuda_compiles(
     assert translated[0] == compiled[1] != "0"
 
 
+@pytest.mark.thorough
 def test_lines_that_do_not_compile_are_not_counted(
     program: str, torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +185,7 @@ def test_lines_that_do_not_compile_are_not_counted(
     assert "a.cpp:5" not in places
 
 
+@pytest.mark.thorough
 def test_a_compiler_that_stops_says_nothing_of_the_rest(
     program: str, torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

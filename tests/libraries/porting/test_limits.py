@@ -41,6 +41,7 @@ def _port(text: str, folder: Path) -> None:
     port_sources(PortRequest((str(folder),), "", "", (2, 10), "[]"))
 
 
+@pytest.mark.thorough
 @pytest.mark.alone
 @pytest.mark.parametrize("text", _QUICK.values(), ids=_QUICK)
 def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
@@ -51,6 +52,7 @@ def test_time_and_memory_follow_the_length(text: str, tmp_path: Path) -> None:
     assert time.process_time() - start < 8
 
 
+@pytest.mark.thorough
 @pytest.mark.alone
 def test_errors_of_a_long_source_are_placed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To find the lines of the source for many errors takes no time for each pair of an error and a line."""

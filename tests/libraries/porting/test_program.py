@@ -31,6 +31,7 @@ def files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")
 def test_nothing_is_written_with_diff_and_check(sources: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--diff` prints a difference that `patch` takes, and `--check` fails as long as a line needs a change."""
@@ -62,6 +63,7 @@ def test_headers_that_need_the_same_are_named(sources: Path, capsys: pytest.Capt
     assert f"needs the same: {sources / 'cpu/kernel.h'}: the sources include it; name it too" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @pytest.mark.alone
 def test_long_sources_take_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """12,000 lines with 1,500 macros are ported and compared in seconds: no step takes the square of the source."""

@@ -42,7 +42,8 @@ adds_to_out: `out` depends on what it had before
 FOUND = dict(line.split(": ", 1) for line in _FOUND.split("\n") if line)
 
 
-@pytest.mark.parametrize("abi", ["stable", pytest.param("native", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("abi", ["stable", "native"])
 def test_each_lie_is_found_and_nothing_else(
     abi: str, program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

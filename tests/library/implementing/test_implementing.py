@@ -19,7 +19,7 @@ EXAMPLE = OWN.parents[2] / "examples" / "library" / "acme.yaml"
 LOAD = "from {0}._load import load_library\n\nload_library()\n"
 
 
-@pytest.fixture(scope="module", params=["native", "stable"])
+@pytest.fixture(scope="module", params=["native", pytest.param("stable", marks=pytest.mark.thorough)])
 def said(request: pytest.FixtureRequest, program: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What each scenario says, with the kernels of each C++ interface for three operators of the example library."""
     folder = source_of_abi(request.param, OWN, tmp_path_factory.mktemp(f"implementing_{request.param}"))

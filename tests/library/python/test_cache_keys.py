@@ -88,6 +88,7 @@ operators:
 """
 
 
+@pytest.mark.thorough
 def test_edits_of_a_backends_own_operators_change_the_digest(tmp_path: Path) -> None:
     """Its package tells them apart as that of a library does."""
     file, digests = tmp_path / "backend.yaml", []

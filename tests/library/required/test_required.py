@@ -38,6 +38,7 @@ def operators(
     return operators_of_abi(str(request.param), OWN, program, torch, tmp_path_factory)
 
 
+@pytest.mark.thorough
 def test_native_code_is_valid(program: str, torch: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compilers take what is generated for the native interface, and kernels for it; to build that takes twice this."""
     del torch
@@ -514,6 +515,7 @@ def test_references_are_decompositions(torch: ModuleType, operators: ModuleType)
     torch.testing.assert_close(program.module()(x, weight), expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_generated_tests_compare_with_references(
     torch: ModuleType, operators: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -537,6 +539,7 @@ def test_generated_tests_compare_with_references(
         generated.test_reference("plain_norm", tested.samples[0])
 
 
+@pytest.mark.thorough
 def test_compiled_calls_have_the_gradients_of_references(torch: ModuleType, operators: ModuleType) -> None:
     """A traced program computes the gradients of the function, for sizes that it does not know."""
     torch._dynamo.reset()

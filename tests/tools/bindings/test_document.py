@@ -75,6 +75,7 @@ def test_documents_of_other_releases_fit_the_schema(release: str, tmp_path: Path
     check_schema(document)
 
 
+@pytest.mark.thorough
 def test_declarations_yaml_follows(document: Record, tmp_path: Path) -> None:
     """Every field of each entry of `Declarations.yaml` can be worked out from the dump."""
     # The dump has the kernels of all devices.

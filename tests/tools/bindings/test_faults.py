@@ -18,6 +18,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("entry", FAULTS, ids=FAULTS.values())
 def test_faults_have_places(
     entry: str, reference_inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

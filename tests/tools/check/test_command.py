@@ -124,6 +124,7 @@ def test_lints_of_pytorch_are_counted() -> None:
             assert row.split("|")[-2].strip() == str(found.count(code))
 
 
+@pytest.mark.thorough
 def test_a_file_of_a_tree_is_checked_with_the_rest(tree: Path) -> None:
     """A schema that is changed in one file differs from that of another one, whichever of them is named."""
     native = tree / "aten/src/ATen/native/native_functions.yaml"
@@ -136,6 +137,7 @@ def test_a_file_of_a_tree_is_checked_with_the_rest(tree: Path) -> None:
     assert check(["--format", "short"], tree) == report
 
 
+@pytest.mark.thorough
 def test_python_inputs_of_a_tree_are_checked_with_the_rest(tree: Path) -> None:
     """The tables of C shims, and declarations of kernels compiled ahead of time, are checked against the operators."""
     module = write(
@@ -412,6 +414,7 @@ def test_settings_stay_in_the_project(
     assert "f(Tensor a)" in inside.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text", ["  tags: core\n" * 50_000, "- func: f(Tensor a) -> Tensor\n" * 30_000], ids=["keys", "entries"]
 )

@@ -156,6 +156,7 @@ def files_of(*folders: str) -> list[SourceFile]:
     return [file for file in files if kind_of(file) in (LIBRARY, BACKEND, DERIVATIVES)]
 
 
+@pytest.mark.thorough
 def test_values_and_comments_stay() -> None:
     """The layout of every file in the tests and of PyTorch's derivatives is a fixed point with the same values.
 
@@ -207,6 +208,7 @@ def test_generated_files_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("abi", ["native", "stable"])
 def test_values_are_formatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, abi: str) -> None:
     """Patterns and expressions with other blanks are written as those of the file, and generate the same."""
@@ -257,6 +259,7 @@ def test_generated_gradients_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [path for path in before if before[path] != after[path] and "opwright" not in path] == []
 
 
+@pytest.mark.thorough
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """`--check` reports and writes nothing, without it the file is written, and then there is nothing to do."""
     path = tmp_path / "acme.yaml"

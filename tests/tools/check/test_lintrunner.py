@@ -61,6 +61,7 @@ def messages(
     return [(message["path"], message["line"], message["name"], message["severity"]) for message in found]
 
 
+@pytest.mark.thorough
 def test_findings_are_kept(
     adapter: ModuleType, tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gc.enable()
 
 
+@pytest.mark.thorough
 def test_a_file_is_checked_after_each_change(watched: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The program goes on after mistakes, broken files and files that are gone; other files change nothing."""
     assert main(["check", "--watch", "--isolated", "--torch", "auto", str(watched)]) == 0

@@ -61,6 +61,7 @@ def test_the_summary_counts_every_operator_once(tmp_path: Path, capsys: Capture)
         assert sum(map(int, numbers)) == total == len(report_of("relu").records)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [

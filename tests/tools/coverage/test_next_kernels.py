@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import torch
 
 from docs.model_operators import MODELS, PAGE, entries, operators
@@ -15,6 +16,7 @@ def listed() -> dict[str, int]:
     return {name: int(count) for name, count in rows}
 
 
+@pytest.mark.thorough
 def test_the_page_lists_entries_that_new_projects_lack() -> None:
     """Each entry gives a kernel to an operator that the CPU computes in a new project; the most needed stand first."""
     needed = listed()
@@ -23,6 +25,7 @@ def test_the_page_lists_entries_that_new_projects_lack() -> None:
     assert max(needed.values()) == len(MODELS)
 
 
+@pytest.mark.thorough
 def test_what_a_model_calls_is_in_the_page() -> None:
     """The models that need no other package call what the page lists."""
     entry_of, needed = entries(), listed()

@@ -124,6 +124,7 @@ def test_a_backend_with_everything_needed_has_no_such_trap() -> None:
     assert not traps_of(report, TrapKind.view_fallback)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(NEEDED.in_any_release))
 def test_each_needed_operator_is_missed(name: str) -> None:
     """With each operator that a device needs left out, the report says what breaks, with a fallback and without."""

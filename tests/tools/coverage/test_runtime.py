@@ -70,6 +70,7 @@ autograd:
 """
 
 
+@pytest.mark.thorough
 def test_kernels_for_further_keys_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Sections for sparse tensors and autograd have keys of their own, and some kernels follow from an entry."""
     kernels = [("mm", "Sparse"), ("add_.Tensor", "Sparse"), ("sub.Tensor", "Autograd"), ("abs", "Autocast")]
@@ -142,6 +143,7 @@ sys.modules[names] = module
 """
 
 
+@pytest.mark.thorough
 def test_samples_tell_what_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Operators that fail for the same reason share a line; one that ends its process does not end the run."""
     pytest.importorskip("torch")

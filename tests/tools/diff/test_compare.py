@@ -490,6 +490,7 @@ def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "error[E2103]" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_dump_is_compared_like_its_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The dump of a release has the operators, the kernels and the shims of the release."""
     path = tmp_path / "operators.json"

@@ -260,6 +260,7 @@ def test_sides_are_generated(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "Differences by operator: 1\n  other: declarations_yaml\n" in text
 
 
+@pytest.mark.thorough
 def test_both_sides_are_generated_at_once(
     tmp_path: Path, reference_inputs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def run(script: str, folder: Path, summary: Path | None = None) -> tuple[int, st
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("change", "level"),
     [(("float by=1.0", "float factor=1.0"), "major"), (("by=1.0", "by=1.0, *, bool inplace=False"), "minor")],

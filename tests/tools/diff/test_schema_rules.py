@@ -107,6 +107,7 @@ def test_edits_are_judged_as_pytorch_does(edit: str, is_undone: bool) -> None:
     assert verdicts(new, old) == torch_verdicts(new, old)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["f({} x) -> ()", "f() -> {}"], ids=["argument", "return"])
 def test_types_are_judged_as_pytorch_does(form: str) -> None:
     """For each pair of types, an argument and a return that change from one to the other have PyTorch's verdicts."""
@@ -119,6 +120,7 @@ def test_types_are_judged_as_pytorch_does(form: str) -> None:
     assert len(TYPES) == 112
 
 
+@pytest.mark.thorough
 def test_overloads_are_judged_as_pytorch_does() -> None:
     """Any two overloads of one operator, taken for an edit of the same one, have PyTorch's verdicts."""
     overloads: dict[str, list[str]] = {}

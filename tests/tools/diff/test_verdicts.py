@@ -428,6 +428,7 @@ def test_an_encrypted_archive_is_an_error(tmp_path: Path, capsys: pytest.Capture
     assert f"`{archive}` cannot be unpacked" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_library_is_compared_with_what_is_installed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

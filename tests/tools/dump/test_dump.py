@@ -44,6 +44,7 @@ def round_trip(release: str) -> tuple[dict[str, str], dict[str, str]]:
     return {path: inputs.read_text(path).text for path in printed}, printed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("release", RELEASES)
 def test_releases_survive_the_way_there_and_back(release: str) -> None:
     """The YAML that a dump gives back loads into the same operators, tags and derivatives."""
@@ -117,6 +118,7 @@ DATA = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @given(data=DATA)
 @settings(deadline=None, max_examples=200)
 def test_printed_data_is_read_again(data: JsonValue) -> None:
@@ -137,6 +139,7 @@ def same(first: object, second: object) -> bool:
     return type(first) is type(second) and first == second
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -159,6 +162,7 @@ def test_dumps_fit_their_schema(arguments: tuple[str, ...], capsys: pytest.Captu
     assert not validator.is_valid({**document, "operators": [{**document["operators"][0], "schema": None}]})
 
 
+@pytest.mark.thorough
 def test_places_of_entries_lead_to_them() -> None:
     """The JSON Pointer of an operator's entry leads to its `func`, and its line is that of the file."""
     inputs = open_inputs("auto")
@@ -181,6 +185,7 @@ def test_places_of_entries_lead_to_them() -> None:
     assert found["derivative"] > 600
 
 
+@pytest.mark.thorough
 def test_files_of_libraries_and_backends_come_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The YAML of the dump of a library or a backend is dumped as the same document again, but for lines."""
     for kind in ("library", "backend"):
@@ -226,6 +231,7 @@ def without_lines(data: object) -> object:
     return [without_lines(item) for item in data] if isinstance(data, list) else data
 
 
+@pytest.mark.thorough
 def test_dumps_are_the_same_in_every_process(tmp_path: Path) -> None:
     """The bytes of a dump depend neither on the hash seed nor on the number of processors."""
     texts = []

@@ -105,6 +105,7 @@ def argument_record(argument: Argument | Return, kind: str | None = None) -> dic
     return {name: value for name, value in fields.items() if value is not None}
 
 
+@pytest.mark.thorough
 def test_fields_are_those_of_the_entries() -> None:
     """Every field that the generator has too, of each kind of entry."""
     inputs = open_inputs("auto")

@@ -39,6 +39,7 @@ TWENTY = (
 )
 
 
+@pytest.mark.thorough
 def test_twenty_operators_agree_under_every_key() -> None:
     """For operators of all kinds each row is that of the dispatcher, or is listed as registered by hand."""
     agreement = compare(TWENTY)
@@ -73,6 +74,7 @@ def test_a_wrong_table_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["add.out", "zeros", "select.int", "mul.Tensor"])
 def test_kernels_are_registered_in_the_files_that_are_named(name: str) -> None:
     """Each generated file that registers a kernel in PyTorch's build is among the files of the explanation."""

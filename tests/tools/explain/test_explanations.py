@@ -34,6 +34,7 @@ def explanation(
     return explain(overloads_named(name, explained.job.catalog)[0], explained, sections)
 
 
+@pytest.mark.thorough
 def test_a_part_of_the_operators_is_enough() -> None:
     """Explanations from the entries of one operation are those from all entries, numbers of nodes included."""
     inputs = open_inputs("auto")

@@ -197,6 +197,7 @@ def test_loops_lead_to_the_kernels_that_call_them(name: str, sources: Path) -> N
     assert "aten/src/ATen/native/cpu/Loops.cpp:5 registers for mse_stub" in resolution.taken_for
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MISSPELT)
 def test_misspelt_names_get_the_nearest(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The suggestion is a name of the same kind, written in the same way, and leads to operators itself."""
@@ -205,6 +206,7 @@ def test_misspelt_names_get_the_nearest(name: str, capsys: pytest.CaptureFixture
     assert main(["explain", MISSPELT[name]]) == 0
 
 
+@pytest.mark.thorough
 def test_where_finds_the_entries_of_names(capsys: pytest.CaptureFixture[str]) -> None:
     """Each name of a few operators leads to the lines of their entries; others lead to `explain`."""
     assert main(["where", "at::add_out", "AddmmBackward0"]) == 0
@@ -220,6 +222,7 @@ def test_where_finds_the_entries_of_names(capsys: pytest.CaptureFixture[str]) ->
     assert "opwright where: no operator `torch.ad`; did you mean `torch.add`?" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(key_names()))
 def test_every_dispatch_key_is_explained(name: str, entries: Entries) -> None:
     """Each key leads to sentences on what it stands for."""

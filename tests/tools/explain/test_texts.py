@@ -121,6 +121,7 @@ def update() -> None:
     write_texts(FOLDER, {f"{name}.txt": text_of(name) for name in CASES})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CASES)
 def test_texts_are_those_of_the_files(name: str) -> None:
     """Each section shows what the file shows; `make cases` writes the files."""

@@ -128,6 +128,7 @@ def test_completion(tree: Path) -> None:
     in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_definitions_in_sources(tree: Path) -> None:
     """A kernel leads to its function, the function to the entry; a helper leads to its definition, and back."""
 
@@ -153,6 +154,7 @@ def test_definitions_in_sources(tree: Path) -> None:
     in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_marks_in_a_file(tree: Path) -> None:
     """Words have colours, lines have hints and lenses, entries fold, and the places of a name are highlighted."""
 
@@ -201,6 +203,7 @@ def decoded(data: object, text: list[str]) -> list[tuple[str, str]]:
     return words
 
 
+@pytest.mark.thorough
 def test_code_lens(tree: Path) -> None:
     """Each entry says how many kernels serve it and whether it has a derivative; its lens explains the operator."""
 
@@ -224,6 +227,7 @@ def test_code_lens(tree: Path) -> None:
     in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_signature_help(tree: Path) -> None:
     """In a call of a helper or an operator, its parameters are shown, and the one that is being written is marked."""
 
@@ -253,6 +257,7 @@ def test_signature_help(tree: Path) -> None:
     in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_operators_are_renamed(tree: Path) -> None:
     """A new name is that of all overloads, in entries, fields and derivatives, and in open backend files."""
     (tree / "acme.yaml").write_text("backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- scale.out\n- shift\n")
@@ -285,6 +290,7 @@ operators:
 """
 
 
+@pytest.mark.thorough
 def test_formatting_and_fixes(tmp_path: Path) -> None:
     """Formatting does what `opwright format` does, `source.fixAll` what `opwright check --fix` does."""
     (tmp_path / "acme.yaml").write_text(LIBRARY)
@@ -313,6 +319,7 @@ def test_formatting_and_fixes(tmp_path: Path) -> None:
     in_session(tmp_path, steps)
 
 
+@pytest.mark.thorough
 def test_diagnostics_lead_to_their_pages(tree: Path) -> None:
     """Each diagnostic has the address of the page about its code."""
 
@@ -328,6 +335,7 @@ def test_diagnostics_lead_to_their_pages(tree: Path) -> None:
     in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_editors_that_ask_for_diagnostics(tree: Path) -> None:
     """An editor that pulls diagnostics gets those of the present text, and none are sent to it."""
     capabilities = lsp.ClientCapabilities(
@@ -350,6 +358,7 @@ def test_editors_that_ask_for_diagnostics(tree: Path) -> None:
     in_session(tree, steps, Start(capabilities=capabilities))
 
 
+@pytest.mark.thorough
 def test_the_server_says_what_it_can_do(tree: Path) -> None:
     """The answer to `initialize` has a provider for each request that is in the table of features."""
     assert len({feature.method for feature in FEATURES}) == len(FEATURES)
@@ -383,6 +392,7 @@ def test_the_server_says_what_it_can_do(tree: Path) -> None:
     in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_marks_in_a_library(tmp_path: Path) -> None:
     """Entries of a library have hints and lenses, too; none while it has a mistake."""
     path = tmp_path / "acme.yaml"
@@ -421,6 +431,7 @@ operators:
 """
 
 
+@pytest.mark.thorough
 def test_requirements(tmp_path: Path) -> None:
     """Fields of requirements are completed with what they may name, and say what words mean."""
     path = tmp_path / "acme.yaml"
@@ -459,6 +470,7 @@ def test_requirements(tmp_path: Path) -> None:
     in_session(tmp_path, steps)
 
 
+@pytest.mark.thorough
 def test_explanations_are_documents(tree: Path) -> None:
     """An editor that shows documents gets the explanation as one, which is gone after the session."""
     capabilities = lsp.ClientCapabilities(

@@ -206,6 +206,7 @@ def test_symbols_have_kernels(files: _Files) -> None:
     assert [symbol.kernels for symbol in symbols_in(files.open(_LIBRARY + "  samples: ["))] == [(), ()]
 
 
+@pytest.mark.thorough
 def test_an_editor_shows_kernels(files: _Files) -> None:
     """The server answers with kernels below operators, and finds the function of one."""
 

@@ -130,6 +130,7 @@ def _plain_position(text: str, offset: int, unit: str) -> lsp.Position:
     return lsp.Position(line, len(before.encode(unit)) // len("a".encode(unit)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "unit"),
     [

@@ -62,6 +62,7 @@ def test_diagnostics_follow_keystrokes(tree: Path) -> None:
     _in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_positions_lead_to_what_they_name(tree: Path) -> None:
     """Hover, definition, implementation, references and symbols know operators, fields, keys and tags."""
 
@@ -100,6 +101,7 @@ def test_positions_lead_to_what_they_name(tree: Path) -> None:
     _in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_arguments_are_renamed_in_all_files(tree: Path) -> None:
     """Renaming an argument changes the schemas of the whole group, and formulas and keys of derivatives."""
 
@@ -119,6 +121,7 @@ def test_arguments_are_renamed_in_all_files(tree: Path) -> None:
     _in_session(tree, steps)
 
 
+@pytest.mark.thorough
 def test_backend_files_are_completed_and_fixed(tmp_path: Path) -> None:
     """Sections, options and operators are offered; a misspelt operator can be changed to the one that is meant."""
     (tmp_path / "acme.yaml").write_text(_BACKEND)
@@ -142,6 +145,7 @@ def test_backend_files_are_completed_and_fixed(tmp_path: Path) -> None:
     _in_session(tmp_path, steps)
 
 
+@pytest.mark.thorough
 def test_diagnostics_of_plugins(tmp_path: Path) -> None:
     """A plug-in of the command line adds its keys, and one that does not load is reported where a file begins."""
     (tmp_path / "keys.py").write_text(

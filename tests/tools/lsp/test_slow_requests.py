@@ -52,6 +52,7 @@ async def _slow_and_quick(folder: Path) -> None:
         assert spent < 30, f"all sources would take longer: {spent} s"
 
 
+@pytest.mark.thorough
 def test_a_source_over_its_limit_has_a_diagnostic(tmp_path: Path) -> None:
     """A C++ source that asks for too much work says so at the place, until it asks for less."""
     source, library = tmp_path / "kernels.cpp", tmp_path / "acme.yaml"
