@@ -278,6 +278,48 @@ def test_functions_of_modules_that_a_port_lost_are_told(capsys: pytest.CaptureFi
     assert "compared in two processes: 0 operators, 0 kernels, 2 functions of modules: 1 difference is lost" in printed
 
 
+MODULE = """\
+__file__ = 'acme_ext.so'
+def f(x, by): "f(x: torch.Tensor, by: typing.SupportsFloat = 1.1) -> None\\n\\nScales."
+def g(*args): "g(*args, **kwargs)\\nTwo.\\n\\n1. g(arg0: torch.Tensor)\\n\\n2. g(x: int, *, n: int = 2) -> int"
+def h(k): "h(k: acme_ext.Kind = <Kind.SUM: 1>) -> int"
+def i(x): "Has no signature."
+"""
+PORT = """\
+import torch
+library = torch.library.Library('acme_ext', 'DEF')
+for schema in SCHEMAS:
+    library.define(schema)
+"""
+SCHEMAS = ["f(Tensor x, float by=1.1) -> ()", "g(Tensor x) -> int", "g.overload2(int x, *, int n=2) -> int",
+           "h(int k=0) -> int", "i(Tensor x) -> int"]  # fmt: skip
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(
+    ("number", "schema", "told"),
+    [
+        (0, "f(Tensor x, float by=1.1) -> ()", ""),
+        (0, "f(Tensor x, float by=1.2) -> ()", "`acme_ext.f`: its argument `by` has the default `1.1`, and"),
+        (0, "f(Tensor x, float by) -> ()", "`acme_ext.f`: its argument `by` has the default `1.1`, and no default"),
+        (0, "f(Tensor y, float by=1.1) -> ()", "`acme_ext.f`: its argument `x` is `y` in the port"),
+        (0, "f(Tensor x) -> ()", "`acme_ext.f`: it takes 2 arguments, and the port takes 1"),
+        (2, "g.overload2(int x, int n=2) -> int", "`acme_ext.g`: its argument `n` is given by name alone, and"),
+    ],
+)  # fmt: skip
+def test_signatures_of_functions_are_compared(
+    capsys: pytest.CaptureFixture[str], number: int, schema: str, told: str
+) -> None:
+    """Names and defaults of a function's arguments are those of the operator, as far as its text says them."""
+    Path("acme_ext.py").write_text(MODULE)
+    schemas = [*SCHEMAS[:number], schema, *SCHEMAS[number + 1 :]]
+    Path("port.py").write_text(PORT.replace("SCHEMAS", repr(schemas)))
+    status = main(["import", "--module", "acme_ext", "--out", "o.yaml", "--check", "--port", "port"])
+    printed = capsys.readouterr().out
+    assert status == (1 if told else 0), printed
+    assert f"changed: {told}" in printed if told else "changed: " not in printed
+
+
 @pytest.mark.usefixtures("torch")
 def test_functions_that_a_build_lacks_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     """What the sources define under a condition, and the module that was built does not have, is said."""

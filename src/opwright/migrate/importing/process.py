@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
 from opwright.migrate.importing.programs import LIBRARY_SUFFIXES, MARK
@@ -34,7 +35,8 @@ _FORM: Final = re.compile(rf"{_FORM_OF_ONE}|\[{_FORM_OF_ONE}(?:, {_FORM_OF_ONE})
 
 #: The namespace of an operator, its schema, tags, alias analysis, kernels, and what Python knows.
 _Row: TypeAlias = "tuple[str, str, list[str], str, list[list[str]], list[str]]"
-_Registrations: TypeAlias = "tuple[list[_Row], dict[str, list[str]], dict[str, str], list[tuple[str, str]], list[str]]"
+_Functions: TypeAlias = "list[tuple[str, str, list[str]]]"
+_Registrations: TypeAlias = "tuple[list[_Row], dict[str, list[str]], dict[str, str], _Functions, list[str]]"
 
 
 class LoadedOperator(NamedTuple):
@@ -55,7 +57,8 @@ class LoadedLibrary(NamedTuple):
     """The operators that modules add to a process, and the others that they give kernels to, by key.
 
     `parsed` are schemas that others write, as PyTorch writes them. `functions` are those of modules that are no Python,
-    each with the name of its module. `scripted` are schemas of operators and methods that TorchScript alone has.
+    each with the name of its module, and `signatures` what their texts say of arguments. `scripted` are schemas of
+    operators and methods that TorchScript alone has.
     """
 
     operators: Mapping[tuple[str, str], LoadedOperator]
@@ -63,6 +66,7 @@ class LoadedLibrary(NamedTuple):
     parsed: Mapping[str, str]
     functions: Sequence[tuple[str, str]] = ()
     scripted: Sequence[str] = ()
+    signatures: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
 
 
 def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> LoadedLibrary:
@@ -75,8 +79,8 @@ def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> Loade
         rows, others, parsed, functions, scripted = cast("_Registrations", answer)
         operators = dict(map(_loaded, rows))
         others = {str(key): [*map(str, names)] for key, names in others.items()}
-        of_modules = [(str(module), str(name)) for module, name in functions]
-        return LoadedLibrary(operators, others, parsed, of_modules, [*map(str, scripted)])
+        signatures = {(str(module), str(name)): [*map(str, texts)] for module, name, texts in functions}
+        return LoadedLibrary(operators, others, parsed, [*signatures], [*map(str, scripted)], signatures)
     except (TypeError, ValueError, AttributeError):
         raise _not_an_answer(_importing(modules)) from None
 

@@ -170,13 +170,20 @@ def _of_torchscript(torch: _Torch, operators: Collection[str]) -> set[str]:
     return {*map(str, alone), *[f"{name}.{text}" for name, text in classes]}
 
 
-def _functions(modules: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The functions of modules of pybind11 and others that are no Python, in the packages of modules, with theirs."""
+def _functions(modules: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """The functions of modules of pybind11 and others that are no Python, in the packages of modules, with theirs.
+
+    Each has the signatures that its text has, one for each overload.
+    """
     packages = {module_name(name).partition(".")[0] for name in modules}
     for name, module in sorted(sys.modules.items()):
         is_inside = is_extension(sys.modules.get(name.rpartition(".")[0]))
         if name.partition(".")[0] in packages and is_extension(module) and not is_inside:
-            yield from [(name, function) for function, _, _ in functions_in(module)]
+            for path, _, function in functions_in(module):
+                written = re.escape(path.rpartition(".")[2])
+                signatures = re.findall(rf"(?m)^(?:\d+\. )?({written}\(.*)$", str(getattr(function, "__doc__", "")))
+                given = [text for text in signatures if "*args, **kwargs" not in text]
+                yield name, path, given
 
 
 def _fallbacks(torch: _Torch) -> set[str]:

@@ -12,6 +12,7 @@ from opwright.migrate.importing.comparison import (
     raises_in_backward,
 )
 from opwright.migrate.importing.explained import operator_of_function, shown_names
+from opwright.migrate.importing.function_signatures import arguments_of_schema, arguments_of_signature
 from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator
 from opwright.migrate.importing.recorded_calls import CallComparison
 from opwright.source.records import NamedTuple
@@ -116,6 +117,7 @@ def compare_processes(
     for module, name in original.functions:
         if (module, name) not in port.functions and operator_of_function(name) not in named:
             differences.append(_difference("lost", (f"{module}.{name}",), "the port has neither an operator nor it"))
+        differences += _signatures(module, name, original, port)
     for kind, side, other in (("lost", original, port), ("added", port, original)):
         for schema in sorted({*side.scripted} - {*other.scripted}):
             differences.append(_difference(kind, (schema.partition("(")[0],), f"`{schema}` of TorchScript"))
@@ -150,6 +152,26 @@ def _facts(operator: OperatorKey, old: LoadedOperator, new: LoadedOperator) -> I
         for fact in side.in_python:
             if fact not in other.in_python:
                 yield _difference(kind, operator, f"{fact} in Python")
+
+
+def _signatures(
+    module: str, name: str, original: LoadedLibrary, port: LoadedLibrary
+) -> Iterator[RegistrationDifference]:
+    """How the arguments of a function's overloads differ from those of the operators that take its place."""
+    operator = operator_of_function(name)
+    schemas = {each: row.schema for (_, each), row in port.operators.items() if each.partition(".")[0] == operator}
+    for number, text in enumerate(original.signatures.get((module, name), ()), 1):
+        schema = schemas.get(operator if number == 1 else f"{operator}.overload{number}")
+        was, now = arguments_of_signature(text), arguments_of_schema(schema) if schema is not None else None
+        if was is None or now is None:
+            continue
+        if len(was) != len(now):
+            told = f"it takes {counted(len(was), 'argument')}, and the port takes {len(now)}"
+            yield _difference("changed", (f"{module}.{name}",), told)
+            continue
+        for before, after in zip(was, now, strict=True):
+            if (fact := before.differs(after)) is not None:
+                yield _difference("changed", (f"{module}.{name}",), fact)
 
 
 def _shown(names: Collection[str]) -> str:
