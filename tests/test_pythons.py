@@ -49,6 +49,7 @@ def test_the_package_parses_everywhere() -> None:
     assert "__future__" not in modules
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("start", STARTS)
 def test_a_python_that_is_too_old(start: str) -> None:
     """It gives one sentence and the status of wrong usage."""

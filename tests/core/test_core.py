@@ -81,6 +81,7 @@ SHARED = frozenset(
 )
 
 
+@pytest.mark.thorough
 def test_the_compiler_is_what_programs_need() -> None:
     """The rooms of the compiler, but that of plug-ins, have what drop-in programs need, and what others share."""
     compiler = {name for name in module_paths() if room(name) and room(name).split("/")[0] not in (*WINGS, "plugins")}

@@ -117,6 +117,7 @@ def test_entries_are_sound() -> None:
     assert not load_text(ENTRIES)[1].has_errors
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
 def test_payload_stands_in_strings_alone(payload: str) -> None:
     """What is no word is taken inside the quotes of a string only, and there only if it can be printed as it is."""

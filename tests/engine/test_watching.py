@@ -50,6 +50,7 @@ def _frozen_heap() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.mark.thorough
 def test_old_catalogs_are_freed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the inputs change, no catalog stays in memory between the runs."""
     before = count_functions()

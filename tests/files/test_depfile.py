@@ -59,6 +59,7 @@ def plan_of(lists: Path) -> Plan:
     return plan
 
 
+@pytest.mark.thorough
 def test_lists_are_the_reference_s(reference_lists: Path, tmp_path: Path) -> None:
     """Each list has the reference's name, variable, files, order and form."""
     write_dependency_lists(tmp_path / "made.by.cmake", plan_of(reference_lists), devices=("CUDA", "XPU"))

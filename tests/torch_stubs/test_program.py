@@ -219,6 +219,7 @@ def test_operators_without_a_binding_are_refused(tree: Path, capsys: pytest.Capt
     assert "error[E10" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("stub", "line", "operator"),
     [(FUNCTIONS, "def abs(", "abs.out"), (Path("torch/return_types.pyi"), "class max(", "max.dim")],

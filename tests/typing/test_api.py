@@ -42,6 +42,7 @@ def test_mypy_checks_users_in_full(environment: Site, program: Path, names: Path
     assert errors[program.name].keys() == expected_lines(program)
 
 
+@pytest.mark.thorough
 def test_pyright_checks_users_in_full(environment: Site, program: Path, names: Path) -> None:
     """With pyright, every public name is known, and exactly the lines that are wrong have errors."""
     errors = pyright_errors(environment, program, names, mode="standard")

@@ -142,6 +142,7 @@ def test_bytecode_is_asked_of_the_python_that_is_named(tmp_path: Path) -> None:
     assert (file.path, file.text) == ("<bytecode of the installed PyTorch>", torch_bytecode.bytecode_text(TABLES))
 
 
+@pytest.mark.thorough
 def test_bytecode_of_torch_is_kept_and_read_again(folder: Path) -> None:
     """The dumped file gives the same text as PyTorch itself, and a run with nothing to do starts no PyTorch."""
     assert drop_in("--out", "asked", "--dump-bytecode", "kept.json") == 0

@@ -175,6 +175,7 @@ def test_a_linked_build_folder_takes_all_files_of_a_run(folder: Path, tmp_path: 
     assert os.listdir(victim) == []
 
 
+@pytest.mark.thorough
 def test_a_killed_run_is_taken_back(folder: Path, tmp_path: Path) -> None:
     """What a run replaced and made before it was killed is as before it once the next run begins."""
     Path("a").write_text("old")

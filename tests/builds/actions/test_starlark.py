@@ -54,6 +54,7 @@ def plain(tmp_path: Path) -> dict[str, bytes]:
     return files_of(tmp_path / "plain")
 
 
+@pytest.mark.thorough
 def test_buck(tmp_path: Path, plain: dict[str, bytes], reference_inputs: Path) -> None:
     """Each genrule makes its outputs when Buck's places are put into its command."""
     native = Recorder()
@@ -152,6 +153,7 @@ def bazel_rules(native: Recorder, rules: list[dict[str, Any]]) -> dict[str, Any]
     )
 
 
+@pytest.mark.thorough
 def test_bazel_rules(tmp_path: Path, plain: dict[str, bytes], reference_inputs: Path) -> None:
     """The macros declare an action for each part, whose command makes the declared outputs, and a library."""
     native = Recorder()

@@ -129,6 +129,7 @@ def test_nothing_of_the_small_library_stays(capsys: pytest.CaptureFixture[str]) 
     assert printed.endswith("100%\n")
 
 
+@pytest.mark.thorough
 def test_what_is_translated_compiles(
     program: str, torch: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,7 @@ def test_all_operators_agree_under_every_key() -> None:
     assert not [key.name for key, _ in agreement.by_hand if key.name in BY_HAND or key.name.startswith("Autograd")]
 
 
+@pytest.mark.thorough
 def test_a_wrong_table_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison fails where the table lacks a kernel that generated code registers."""
     monkeypatch.setattr("opwright.backends.dispatch.registrations.factories", lambda _: [])

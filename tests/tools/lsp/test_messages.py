@@ -113,6 +113,7 @@ def test_only_files_are_read(session: _Session, uri: str) -> None:
     assert session.request("textDocument/rename", {**place, "newName": "x"})["result"] is None
 
 
+@pytest.mark.thorough
 def test_pipes_are_not_read(session: _Session, tmp_path: Path) -> None:
     """A pipe with the name of an operator file, which nobody writes, keeps no request waiting."""
     os.mkfifo(tmp_path / "native_functions.yaml")
