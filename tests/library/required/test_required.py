@@ -314,6 +314,28 @@ def test_traces_expect_sizes_that_they_do_not_know(torch: ModuleType, operators:
         program(x, torch.tensor([1, 0, 0, 1, 1]))
 
 
+def test_required_dtypes_of_composite_operators_leave_sizes_open(torch: ModuleType, operators: ModuleType) -> None:
+    """One trace serves calls of other sizes, and refuses calls of other dtypes as eager mode does."""
+    shapes = importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    traces = []
+
+    def backend(graph: Value, _: Value) -> Value:
+        traces.append(graph)
+        return graph
+
+    torch._dynamo.reset()
+    aot = importlib.import_module("torch._dynamo.backends.common").aot_autograd(fw_compiler=backend)
+    compiled = torch.compile(operators.nested, backend=aot, fullgraph=True, dynamic=True)
+    for size in (3, 4, 6):
+        x, weight = torch.rand(2 * size, size) + 1, torch.rand(size)
+        torch.testing.assert_close(compiled(x, weight), operators.nested(x, weight))
+    assert len(traces) == 1
+    with importlib.import_module("torch._subclasses.fake_tensor").FakeTensorMode(shape_env=shapes.ShapeEnv()) as mode:
+        wrong = [mode.from_tensor(torch.rand(2, 3)), mode.from_tensor(torch.rand(3, dtype=torch.float64))]
+        with pytest.raises(RuntimeError, match="nested: `weight` has dtype float64"):
+            operators.nested(*wrong)
+
+
 @pytest.mark.thorough
 def test_distributed_tensors_have_rules(torch: ModuleType, operators: ModuleType) -> None:
     """Results and gradients for all placements on a mesh of two by two are those of one device."""

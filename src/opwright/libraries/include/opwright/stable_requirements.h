@@ -49,7 +49,6 @@ class TensorFacts {
  public:
   C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN TensorFacts(const torch::stable::Tensor& tensor) : handle_(tensor.get()) {
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_dim(handle_, &dim_));
-    TORCH_ERROR_CODE_CHECK(aoti_torch_get_sizes(handle_, &sizes_));
   }
 
   // Another reference to the tensor.
@@ -63,12 +62,16 @@ class TensorFacts {
     return dim_;
   }
 
+  // A trace holds for the sizes that it is asked for.
   const std::int64_t* begin() const {
+    if (sizes_ == nullptr) {
+      ask_sizes();
+    }
     return sizes_;
   }
 
   const std::int64_t* end() const {
-    return sizes_ + dim_;
+    return begin() + dim_;
   }
 
   DtypeFacts scalar_type() const {
@@ -104,6 +107,10 @@ class TensorFacts {
   }
 
  private:
+  C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN void ask_sizes() const {
+    TORCH_ERROR_CODE_CHECK(aoti_torch_get_sizes(handle_, &sizes_));
+  }
+
   // The CPU has no index.
   C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN void ask_device() const {
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(handle_, &device_.type));
@@ -114,7 +121,7 @@ class TensorFacts {
 
   AtenTensorHandle handle_;
   std::int64_t dim_ = 0;
-  std::int64_t* sizes_ = nullptr;
+  mutable std::int64_t* sizes_ = nullptr;
   mutable DtypeFacts dtype_{-1};
   mutable DeviceFacts device_{-1, -1};
 };
