@@ -157,12 +157,18 @@ def _facts(operator: OperatorKey, old: LoadedOperator, new: LoadedOperator) -> I
 def _signatures(
     module: str, name: str, original: LoadedLibrary, port: LoadedLibrary
 ) -> Iterator[RegistrationDifference]:
-    """How the arguments of a function's overloads differ from those of the operators that take its place."""
+    """How the arguments of a function's overloads differ from those of the port's, or of operators in their place."""
     operator = operator_of_function(name)
-    schemas = {each: row.schema for (_, each), row in port.operators.items() if each.partition(".")[0] == operator}
+    made = port.operators.keys() - original.operators.keys()
+    schemas = {each: port.operators[namespace, each].schema for namespace, each in made}
+    kept = port.signatures.get((module, name), ())
     for number, text in enumerate(original.signatures.get((module, name), ()), 1):
-        schema = schemas.get(operator if number == 1 else f"{operator}.overload{number}")
-        was, now = arguments_of_signature(text), arguments_of_schema(schema) if schema is not None else None
+        was, now = arguments_of_signature(text), None
+        if (module, name) not in port.functions:
+            schema = schemas.get(operator if number == 1 else f"{operator}.overload{number}")
+            now = arguments_of_schema(schema) if schema is not None else None
+        elif number <= len(kept):
+            now = arguments_of_signature(kept[number - 1])
         if was is None or now is None:
             continue
         if len(was) != len(now):
