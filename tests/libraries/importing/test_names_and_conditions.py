@@ -116,6 +116,20 @@ def test_kernels_that_a_declaration_names() -> None:
     assert kernels(read(a_cpp=KERNELS + functions + blocks)) == {"f": "a::k"}
 
 
+@pytest.mark.parametrize(
+    ("code", "kernel"),
+    [
+        ("constexpr auto k = &f;", "k"),
+        ('extern "C" at::Tensor k(const at::Tensor& x) { return x; }', "&k"),
+        ("struct K { static at::Tensor k(at::Tensor x); };\nat::Tensor K::k(at::Tensor x) { return x; }", "&K::k"),
+    ],
+)  # fmt: skip
+def test_kernels_that_no_written_header_can_declare(code: str, kernel: str) -> None:
+    """Variables, functions with the linkage of C, and members of classes that no header has stay by hand."""
+    text = f'{KERNELS}{code}\nTORCH_LIBRARY(acme, m) {{ m.def("f(Tensor x) -> Tensor", {kernel}); }}\n'
+    assert kernels(read(a_cpp=text)) == {"f": "by hand"}
+
+
 def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> None:
     """The head names one C++ namespace for callers, so the others have no entry with the name of a function there."""
     functions = "".join(f"namespace {name} {{ at::Tensor h(const at::Tensor& x) {{ return x; }} }}\n" for name in "ab")

@@ -71,6 +71,10 @@ class KernelNames:
         self._namespaces: dict[str, str] = {}
         #: The namespaces that a file names by `using namespace`, by file.
         self._opened: dict[str, list[str]] = {}
+        #: Variables, which may point to functions, with their files.
+        self._variables: set[tuple[str, str]] = set()
+        #: Functions with the linkage of C, which no header that is written declares.
+        self._of_c: set[str] = set()
         #: Classes, with the files that define them.
         self._classes: dict[str, set[str]] = {}
         #: The whole names of the namespaces that the sources open.
@@ -89,6 +93,8 @@ class KernelNames:
                     self._classes.setdefault(texts[1], set()).add(source.path)
                 elif texts[:1] == ["typedef"] and 2 < len(texts) < _LONGEST_ALIAS:
                     self.aliases[texts[-1]] = text_of(statement.head[1:-1])
+                elif "=" in texts[1:] and not statement.body:
+                    self._variables.add((source.path, texts[texts.index("=", 1) - 1]))
                 self._add(statement, source)
 
     def add(self, function: CppFunction) -> None:
@@ -126,7 +132,8 @@ class KernelNames:
         function = self.find(name, scope, path)
         if function is None:
             is_cast = any(token.text == "static_cast" for token in kernel)
-            if is_cast or self._is_member(name, path):
+            is_variable = (path, name.rpartition("::")[2]) in self._variables
+            if is_cast or is_variable or self._is_member(name, path):
                 return row._replace(by_hand=shorten(text_of(kernel)))
             levels = self._levels_before(name, scope)
             return row._replace(kernel="::".join([*levels, name.removeprefix("::")]))
@@ -136,6 +143,8 @@ class KernelNames:
         defined = next((other for other in same if other.checks and (other.path == path or not other.is_hidden)), None)
         if defined is not None:
             row = row._replace(names=defined.names, checks=defined.checks)
+        if function.name in self._of_c or self._is_member(function.name, path):
+            return row._replace(by_hand=shorten(text_of(kernel)))
         if self._is_overloaded(function, path):
             told = f"`{function.name}`, of which the sources have several: name one function for this operator"
             return row._replace(by_hand=shorten(text_of(kernel)), notes=(told,))
@@ -279,6 +288,8 @@ class KernelNames:
             if in_header and statement.body and not is_shared:
                 self._defined_once.setdefault(source.path, []).append(function.name)
             self.add(function._replace(is_hidden=function.is_hidden and not in_header))
+            if texts[:2] == ["extern", '"C"']:
+                self._of_c.add(function.name)
 
 
 def _opened_namespaces(tokens: Sequence[Token]) -> Iterator[str]:
