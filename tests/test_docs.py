@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from docs.site.pages import slug
 from opwright.dialects import dialect
 from opwright.emit import registry
 from opwright.emit.family import Family
@@ -19,6 +22,10 @@ from tests.recipes import recipes
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "changelog.d" / "README.md", *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+# A link to a heading of a file here.
+PLACED_LINK = re.compile(r"\]\(([^)#:]*)#([^)]+)\)")
+HEADING = re.compile(r"(?m)^#+ (.+)$")
+CODE_BLOCK = re.compile(r"(?s)```.*?```")
 # A name in backquotes that looks like a place below the package, such as `emit/registry.py` or `dialects/`.
 PLACE = re.compile(r"`((?:[a-z_]+/)+[\w.]*)`")
 # Files that Opwright writes for the library of the examples.
@@ -62,6 +69,29 @@ def test_links_lead_somewhere() -> None:
     links = [(page, target) for page, target in found_in(LINK) if "://" not in target]
     assert [f"{page.name}: {target}" for page, target in links if not (page.parent / target).exists()] == []
     assert not [target for _, target in found_in(LINK) if "github.com/opwright/opwright/blob" in target]
+
+
+def test_links_to_headings_lead_to_them() -> None:
+    """Every place in a page that a link names is one of its headings, as GitHub spells it."""
+    missing = []
+    for page in PAGES:
+        for target, anchor in PLACED_LINK.findall(page.read_text(encoding="utf-8")):
+            linked = (page.parent / target).resolve() if target else page
+            if linked.suffix == ".md" and anchor not in anchors_of(linked):
+                missing.append(f"{page.name}: {target}#{anchor}")
+    assert missing == []
+
+
+@cache
+def anchors_of(page: Path) -> set[str]:
+    """The anchors of the headings of a page; the second of two equal ones has a number."""
+    counts = Counter[str]()
+    anchors = set()
+    for heading in HEADING.findall(CODE_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        anchor = slug(heading)
+        anchors.add(f"{anchor}-{counts[anchor]}" if counts[anchor] else anchor)
+        counts[anchor] += 1
+    return anchors
 
 
 def test_modules_exist() -> None:
