@@ -22,7 +22,7 @@ from opwright.files.plan import file_specs
 from opwright.release.local import installed_generator
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "opwright"
+PACKAGE = Path(opwright.__file__).parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("\n## Laws\n")[0]
 STEP = re.compile(r"(?ms)^\*\*(\d+)\.\*\* `([\w/]+\.py)`, `([\w.]+)`:(?:(?!```).)*^```python\n(.*?)^```")
 ATEN = Path(installed_generator() or "") / "packaged" / "ATen"

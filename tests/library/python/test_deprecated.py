@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 import warnings
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ def test_each_place_is_told_once(module: ModuleType) -> None:
 
 def test_functions_say_so(module: ModuleType) -> None:
     """The docstring has the text, and what type checkers read, with all of its characters."""
-    assert "\n\n    Deprecated: since 5.\n" in module.warn.__doc__
+    assert "\n\nDeprecated: since 5.\n" in inspect.cleandoc(module.warn.__doc__)
     assert 'Deprecated: since "3", use \\\\n.' in module.two.__doc__
     assert module.scale.__deprecated__ == "since 1.4, use `scale2`"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,5 +58,7 @@ def test_hooks_run_the_command() -> None:
         assert hook.keys() >= {"id", "name", "entry", "language", "files"}
         assert re.search(hook["files"], "aten/src/ATen/native/native_functions.yaml")
         program, *arguments = hook["entry"].split()
-        done = subprocess.run([ROOT / ".venv/bin" / program, *arguments, "--help"], capture_output=True, check=False)
+        done = subprocess.run(
+            [Path(sys.executable).with_name(program), *arguments, "--help"], capture_output=True, check=False
+        )
         assert done.returncode == 0
