@@ -175,7 +175,9 @@ class _Operator:
             if row.is_stable and row.parameters
             for note in type_notes(parsed, row.parameters)
         ]
-        if not any(key.startswith("Autograd") for row in statements for key in row.keys):
+        is_graded = any(key.startswith("Autograd") for row in statements for key in row.keys)
+        # Calls may show it too, whose note says what to do.
+        if not is_graded and not any(note.endswith(RECORDS) for _, note in notes):
             told = f"records under PyTorch's fallback: {RECORDS}"
             notes += [
                 (row.place, f"`{row.kernel}` gives the result of `{row.gives}`, whose gradient it {told}")
