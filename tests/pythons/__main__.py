@@ -121,7 +121,7 @@ def main() -> int:
     assert spec is not None
     assert spec.origin is not None
     inputs = Path(spec.origin).parent / "packaged"
-    differences = list(found_differences(environments, inputs, _WORK / "files"))
+    differences = list(found_differences(environments, inputs, arguments.release, _WORK / "files"))
     for environment in environments:
         environment.remove()
     names = ", ".join(interpreter.name for interpreter in interpreters)
