@@ -35,16 +35,16 @@ _STEPS, _STEPPED, _LEAST_STEPS = 16, 10, 3
 _SAMPLES, _FRESH = 16, 3
 #: Seconds of processors for the calls of each check.
 _SHARES: Final = {
-    "values": 20.0,
-    "same pointers": 6.0,
+    "values": 16.0,
+    "same pointers": 5.0,
     "other pointers": 2.0,
-    "same pointers, many values": 3.0,
+    "same pointers, many values": 2.0,
     "kept results": 3.0,
     "settings": 3.0,
     "interrupted calls": 3.0,
-    "calls together": 5.0,
-    "many calls": 8.0,
-    "fresh process": 5.0,
+    "calls together": 4.0,
+    "many calls": 6.0,
+    "fresh process": 4.0,
 }
 #: Seconds for many calls, and for those that stop, of a candidate that waits.
 _MANY_SECONDS, _INTERRUPTED_SECONDS = 20.0, 10.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import mmap
 import os
 import signal
 import socket
@@ -18,8 +17,10 @@ from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from opwright.libraries.judge.expressions import argument_expression
+from opwright.libraries.judge.tensor_files import Placing, Unreadable, read_rows, read_tensor, tensor_bytes
 from opwright.libraries.judge.worker.confinement import hide_memory
 from opwright.libraries.judge.worker.protocol import JsonMessage, receive, send
 
@@ -27,13 +28,8 @@ from opwright.libraries.judge.worker.protocol import JsonMessage, receive, send
 _Torch: TypeAlias = Any
 _Tensor: TypeAlias = Any
 
-_PAGE: Final = mmap.PAGESIZE
 #: How long the reference may take for a call, with what finds out how exact it is.
 _SECONDS: Final = 6.0
-#: How many bytes a result has at most.
-_MOST_BYTES: Final = 1 << 30
-#: What memory beside tensors has.
-_PATTERN: Final = 0xA5
 
 
 class _Case:
@@ -43,20 +39,8 @@ class _Case:
         self.values: Final = values
         self.truth: Any = None
         self.layout: list[list[int]] = []
-        self.storages: list[_Placed] = []
+        self.placing: Placing | None = None
         self.accepted: set[bytes] = set()
-
-
-class _Placed(NamedTuple):
-    """Where the storage of tensors is in a file, and the bytes that it has there at first."""
-
-    file: int
-    at: int
-    size: int
-    start: int
-    data: bytes
-    tensors: list[_Tensor]
-    is_written: bool
 
 
 class Oracle:
@@ -147,7 +131,7 @@ class Oracle:
         layouts = message.get("layouts", {})
         texts = {name: repr(value) for name, value in defaults.items()}
         for name, spec in message["values"].items():
-            texts[name] = self._expression(spec, layouts.get(name, ""))
+            texts[name] = argument_expression(spec, layouts.get(name, ""))
         values = {name: eval(texts[name], space) for name in names}
         for name, wanted in self._facts["copied"].items() if message["form"] == "function" else ():
             # Kernels behind generated code get copies.
@@ -162,13 +146,6 @@ class Oracle:
             for argument in self._arguments
         ]
         return values, ", ".join(parts)
-
-    def _expression(self, spec: JsonMessage, layout: str) -> str:
-        if "value" in spec:
-            return repr(spec["value"])
-        if "tensors" in spec:
-            return f"[{', '.join([self._expression(item, layout) for item in spec['tensors']])}]"
-        return laid_out(expression(spec), spec["shape"], layout)
 
     def _map(self, change: Callable[[_Tensor], _Tensor], value: Any) -> Any:  # noqa: ANN401
         if isinstance(value, list):
@@ -245,94 +222,26 @@ class Oracle:
     # Memory
 
     def do_place(self, message: JsonMessage) -> JsonMessage:
-        """Write the tensors of a call into two open files: those that are only read, and those that are written.
-
-        Storages end, or begin, where pages that nobody may touch do.
-        """
+        """Write the tensors of a call into two open files, and say where they are."""
         case = self._cases[message["case"]]
-        values, sizes = case.values, [0, 0]
-        places: dict[int, int] = {}
-        placed: list[_Placed] = []
-        facts: list[JsonMessage] = []
-        specs: dict[str, JsonMessage] = {}
-        for name, value in values.items():
-            specs[name] = self._spec(value, name in self._written, message["side"], places, placed, facts, sizes)
-        case.storages = placed
-        for number, file in enumerate(message["files"]):
-            content = bytearray([_PATTERN]) * max(sizes[number], _PAGE)
-            for item in placed:
-                if item.file == number:
-                    content[item.at + item.start : item.at + item.start + len(item.data)] = item.data
-            _write(file, content)
-        segments = [{"file": item.file, "at": item.at, "size": item.size} for item in placed]
+        placing = Placing(case.values, self._written, message["side"], self._facts["alignment"])
+        case.placing = placing
+        placing.write(message["files"])
         names = [argument["name"] for argument in self._arguments if not argument["keyword"]]
         return {
-            "segments": segments,
-            "tensors": facts,
-            "positional": [specs[name] for name in names],
-            "named": {name: spec for name, spec in specs.items() if name not in names},
+            "segments": placing.segments,
+            "tensors": placing.tensors,
+            "positional": [placing.specs[name] for name in names],
+            "named": {name: spec for name, spec in placing.specs.items() if name not in names},
         }
-
-    def _spec(
-        self,
-        value: Any,  # noqa: ANN401
-        is_written: bool,
-        side: str,
-        places: dict[int, int],
-        placed: list[_Placed],
-        facts: list[JsonMessage],
-        sizes: list[int],
-    ) -> JsonMessage:
-        if isinstance(value, list) and any(isinstance(item, self._torch.Tensor) for item in value):
-            return {
-                "tensors": [
-                    None if item is None else self._spec(item, is_written, side, places, placed, facts, sizes)["tensor"]
-                    for item in value
-                ]
-            }
-        if isinstance(value, self._torch.dtype):
-            return {"dtype": str(value).removeprefix("torch.")}
-        if isinstance(value, self._torch.device):
-            return {"device": str(value)}
-        if not isinstance(value, self._torch.Tensor):
-            return {"value": value}
-        storage = value.untyped_storage()
-        count = storage.nbytes() if value.numel() else 0
-        number = -1
-        if count:
-            number = places.get(storage.data_ptr(), -1)
-            if number < 0 or placed[number].is_written != is_written:
-                number = len(placed)
-                places[storage.data_ptr()] = number
-                file = 1 if is_written else 0
-                size = -(-count // _PAGE) * _PAGE
-                start = size - count if side == "end" else 0
-                # Elements are aligned wherever they are.
-                start -= start % max(value.element_size(), self._facts["alignment"])
-                data = bytes(storage.tolist()) if count < 64 else _bytes_of(self._torch, storage)
-                placed.append(_Placed(file, sizes[file], size, start, data, [], is_written))
-                sizes[file] += size
-            placed[number].tensors.append(value)
-        facts.append(
-            {
-                "segment": number,
-                "start": placed[number].start if count else 0,
-                "nbytes": count,
-                "dtype": str(value.dtype).removeprefix("torch."),
-                "shape": list(value.shape),
-                "stride": list(value.stride()),
-                "offset": value.storage_offset(),
-            }
-        )
-        return {"tensor": len(facts) - 1}
 
     # What was found
 
     def do_check(self, message: JsonMessage) -> JsonMessage:
         """What is wrong with the results of a call, and with the arguments that it wrote."""
         case = self._cases[message["case"]]
-        rows, (file, own_file) = self._rows(message["results"]), message["files"]
-        written, fault = self._written_tensors(case, own_file)
+        rows, (file, own_file) = read_rows(message["results"]), message["files"]
+        written, fault = self._written_values(case, own_file)
         if fault:
             return {"fault": fault, "check": "memory"}
         tensors = []
@@ -344,9 +253,9 @@ class Oracle:
         for row, own in zip(results, case.layout, strict=False):
             if own and own[0] != len(row):
                 return {"fault": f"a list of results has {len(row)} tensors, and {own[0]} are right"}
-            tensors += [self._read(fact, file) for fact in row]
+            tensors += [read_tensor(fact, file) for fact in row]
         tensors += written
-        key = b"".join([str((tensor.dtype, tensor.shape)).encode() + _raw(self._torch, tensor) for tensor in tensors])
+        key = b"".join([str((tensor.dtype, tensor.shape)).encode() + tensor_bytes(tensor) for tensor in tensors])
         digest = sha256(key).hexdigest()[:16]
         if key in case.accepted:
             return {"fault": "", "digest": digest}
@@ -380,57 +289,11 @@ class Oracle:
                 break
         return answer
 
-    def _read(self, fact: JsonMessage, file: int) -> _Tensor:
-        """A tensor that a worker wrote. What the worker says of it may be anything. Raises _Unreadable."""
-        torch = self._torch
-        try:
-            dtype, shape, at, size = getattr(torch, fact["dtype"]), fact["shape"], fact["at"], fact["size"]
-            numbers = [*shape, at, size]
-            is_right = isinstance(dtype, torch.dtype) and all(type(number) is int and number >= 0 for number in numbers)
-            if is_right and math.prod(shape) * dtype.itemsize == size <= _MOST_BYTES:
-                part = bytearray(_content(file, size, at))
-                if not part:
-                    return torch.empty(shape, dtype=dtype)
-                if len(part) == size:
-                    return torch.frombuffer(part, dtype=torch.uint8).view(dtype).reshape(shape)
-        except (AttributeError, KeyError, TypeError, RuntimeError, OverflowError):
-            pass
-        raise _Unreadable("the worker's results cannot be read")
-
-    def _rows(self, rows: object) -> list[list[JsonMessage]]:
-        """The results of a call, each as a list of tensors. Raises _Unreadable."""
-        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-            raise _Unreadable("the worker's results cannot be read")
-        if not all(isinstance(fact, dict) for row in rows for fact in row):
-            raise _Unreadable("the worker's results cannot be read")
-        for fact in [fact for row in rows for fact in row if "type" in fact]:
-            raise _Unreadable(f"a result is of the type {str(fact['type'])[:100]}, and not a tensor")
-        return rows
-
-    def _written_tensors(self, case: _Case, file: int) -> tuple[list[_Tensor], str]:
+    def _written_values(self, case: _Case, file: int) -> tuple[list[_Tensor], str]:
         """The new values of written arguments; a fault if memory beside them changed."""
-        torch = self._torch
-        content = _content(file, max([item.at + item.size for item in case.storages if item.is_written], default=0))
-        new: dict[int, _Tensor] = {}
-        for item in case.storages:
-            if not item.is_written:
-                continue
-            segment = content[item.at : item.at + item.size]
-            end = item.start + len(item.data)
-            names = "the arguments that it writes"
-            if segment[: item.start].strip(bytes([_PATTERN])) or segment[end:].strip(bytes([_PATTERN])):
-                return [], f"memory before or after {names} has changed"
-            stored = torch.frombuffer(bytearray(segment[item.start : end]), dtype=torch.uint8).untyped_storage()
-            before = torch.frombuffer(bytearray(item.data), dtype=torch.uint8).untyped_storage()
-            for tensor in item.tensors:
-                facts = (tensor.storage_offset(), tensor.shape, tensor.stride())
-                value = torch.empty(0, dtype=tensor.dtype).set_(stored, *facts)
-                new[id(tensor)] = value.clone()
-                torch.empty(0, dtype=tensor.dtype).set_(before, *facts).copy_(value)
-            if bytes(before.tolist() if len(before) < 64 else _bytes_of(torch, before)) != segment[item.start : end]:
-                return [], f"memory between the elements of {names} has changed"
+        assert case.placing is not None
         tensors = [tensor for name in self._written for tensor in self._tensors({name: case.values[name]})]
-        return [new.get(id(tensor), tensor) for tensor in tensors], ""
+        return case.placing.written_values(tensors, file)
 
     def do_stack(self, message: JsonMessage) -> JsonMessage:
         """Two calls as one with another first dimension of all tensors."""
@@ -462,9 +325,9 @@ class Oracle:
         torch = self._torch
         case = self._cases[message["case"]]
         (file,) = message["files"]
-        facts = [fact for row in self._rows(message["results"]) for fact in row]
+        facts = [fact for row in read_rows(message["results"]) for fact in row]
         count = message["count"]
-        tensors = [self._read(fact, file) for fact in facts]
+        tensors = [read_tensor(fact, file) for fact in facts]
         for row in message["rows"]:
             values = {
                 name: value.select(message["arguments"][name], row) if name in message["arguments"] else value
@@ -518,33 +381,14 @@ class Oracle:
         if "results" not in message:
             return {}
         (file,) = message["files"]
-        tensors = [self._read(fact, file) for row in self._rows(message["results"]) for fact in row]
+        tensors = [read_tensor(fact, file) for row in read_rows(message["results"]) for fact in row]
         return self._fault(tensors, truth, max([0, *self._facts["tolerances"].values()]))
-
-
-def _content(file: int, size: int, at: int = 0) -> bytes:
-    """Some bytes of an open file; less where it ends."""
-    parts = []
-    while size and (part := os.pread(file, min(size, 1 << 30), at)):
-        parts.append(part)
-        at, size = at + len(part), size - len(part)
-    return b"".join(parts)
-
-
-def _write(file: int, content: bytearray) -> None:
-    at = 0
-    while at < len(content):
-        at += os.pwrite(file, memoryview(content)[at:], at)
 
 
 def _expect(condition: bool, text: Callable[[], str]) -> None:
     """Refuse a call with a text, unless a condition holds."""
     if not condition:
         raise RuntimeError(text())
-
-
-class _Unreadable(Exception):
-    """Raised where a worker's answer is no results."""
 
 
 class _TooSlow(BaseException):
@@ -582,15 +426,6 @@ def _eased(torch: _Torch, value: _Tensor, exact: _Tensor, rounded: _Tensor) -> _
     return torch.where(is_other, rounded, value)
 
 
-def _raw(torch: _Torch, tensor: _Tensor) -> bytes:
-    return _bytes_of(torch, tensor.contiguous().untyped_storage()) if tensor.numel() else b""
-
-
-def _bytes_of(torch: _Torch, storage: Any) -> bytes:  # noqa: ANN401
-    data: bytes = torch.empty(0, dtype=torch.uint8).set_(storage).numpy().tobytes()
-    return data
-
-
 def _copied(layouts: Sequence[str], tensor: _Tensor) -> _Tensor:
     """What a kernel gets where its entry asks for one of some layouts."""
     if any(_has_layout(tensor, layout) for layout in layouts):
@@ -606,100 +441,6 @@ def _has_layout(tensor: _Tensor, layout: str) -> bool:
 
 def _format(layout: str) -> dict[str, Any]:
     return {"memory_format": import_module("torch").channels_last} if layout == "channels_last" else {}
-
-
-def expression(spec: JsonMessage) -> str:
-    """The expression of a tensor with values of a kind, which follow from a seed."""
-    shape, kind, dtype = tuple(spec["shape"]), spec["fill"], spec["dtype"]
-    count = math.prod(shape)
-
-    def drawn(function: str, more: int = 0) -> str:
-        generator = f"generator=torch.Generator().manual_seed({spec['seed'] + more})"
-        return f"torch.{function}({shape}, {generator}, dtype=torch.float64)"
-
-    if not count:
-        # No range of values has to have some.
-        return f"torch.zeros({shape}, dtype=torch.{dtype})"
-    if dtype == "bool":
-        return f"({drawn('rand')} < 0.5)"
-    if "range" in spec:
-        low, high = spec["range"]
-        if high < low:
-            raise ValueError("no value is allowed")
-        if dtype.startswith(("int", "uint")):
-            generator = f"generator=torch.Generator().manual_seed({spec['seed']})"
-            if spec.get("order") in ("increasing", "distinct"):
-                if high - low + 1 < count:
-                    raise ValueError("there are too few values")
-                ordered = ".sort().values" if spec["order"] == "increasing" else ""
-                text = f"torch.randperm({high - low + 1}, {generator})[:{count}]{ordered}"
-                return f"({text} + {low}).to(torch.{dtype})"
-            text = f"torch.randint({low}, {high + 1}, {shape}, {generator})"
-        else:
-            text = f"({drawn('rand')} * {high - low!r} + {low!r})"
-    else:
-        text = _NUMBERS.get(kind, "{normal}").format(
-            normal=drawn("randn"),
-            uniform=drawn("rand", 1),
-            shape=shape,
-            least=_LEAST.get(dtype, 1e-38) / 4,
-            rare=1 - max(1.5 / max(count, 2), 0.03),
-            **(_HALF if dtype in ("float16", "bfloat16") else _SINGLE),
-        )
-    text += _ORDERS.get(spec.get("order", ""), "") if shape else ""
-    for place, value in spec.get("fixed", {}).items():
-        # A number of the allowed range at both ends leaves what is between in its order.
-        text += f".index_fill(-1, torch.tensor({int(place) % shape[-1]}), {value!r})"
-    for number, value in enumerate(spec.get("sometimes", ())):
-        text += f".masked_fill({drawn('rand', 2 + number)} < {0.25 / len(spec['sometimes'])!r}, {value!r})"
-    for place, value in spec.get("poked", {}).items():
-        text += f".flatten().index_fill(0, torch.tensor({int(place) % count}), {value!r}).view({shape})"
-    return f"{text}.to(torch.{dtype})"
-
-
-#: The numbers of each kind.
-_NUMBERS: Final = {
-    "positive": "({uniform} + 0.5)",
-    "large": "({normal} * {large})",
-    "small": "({normal} * {small})",
-    "tiny": "({normal} * {tiny})",
-    "denormal": "({normal} * {least!r})",
-    "scales": "({normal} * 10 ** (({uniform} - 0.5) * {decades}))",
-    "ties": "(({normal} * 4).round() / 2)",
-    "constant": "torch.full({shape}, 0.75, dtype=torch.float64)",
-    "zeros": "({normal} * 0.0)",
-    "nan": "{normal}.masked_fill({uniform} > {rare}, float('nan'))",
-    "infinite": "{normal}.masked_fill({uniform} > {rare}, float('inf'))",
-}
-_SINGLE: Final = {"large": 300.0, "small": 1e-5, "tiny": 1e-12, "decades": 6}
-_HALF: Final = {"large": 8.0, "small": 1e-2, "tiny": 1e-4, "decades": 2}
-#: The smallest normal number of each dtype.
-_LEAST: Final = {"float16": 2.0**-14, "float64": 2.0**-1022}
-#: What puts numbers into an order. Those that differ are as many as there are, from the first one on.
-_ORDERS: Final = {
-    "ascending": ".sort(-1).values",
-    "increasing": ".sort(-1).values",
-}
-#: What makes a tensor of a layout, beside the functions of the engine.
-_LAYOUTS: Final = {
-    "spread": "{0}.repeat_interleave(2, -1)[..., ::2]",
-    "swapped": "{0}.transpose(0, -1).contiguous().transpose(0, -1)",
-    "with_gaps": "torch.cat([{0}] * 2, -1)[..., : {1}]",
-    "exchanged": "{0}.transpose(0, -2).contiguous().transpose(0, -2)",
-    "moved": "torch.cat([torch.ones(3).to({0}), {0}.flatten(), torch.ones(2).to({0})])[3:-2].view({2})",
-    "expanded": "{0}[:1].expand({2})",
-    "channels_last": "{0}.contiguous(memory_format=torch.channels_last)",
-}
-#: The least and the largest rank for each.
-_RANKS: Final = {"exchanged": (3, 64), "channels_last": (4, 4)}
-
-
-def laid_out(text: str, shape: Sequence[int], layout: str) -> str:
-    """The expression of a tensor in a layout; in its own one if it has too few dimensions."""
-    least, most = _RANKS.get(layout, (1, 64))
-    if not layout or not least <= len(shape) <= most or (layout == "expanded" and not shape[0]):
-        return text
-    return _LAYOUTS[layout].format(text, shape[-1], tuple(shape))
 
 
 def _imported(module: str, folders: Sequence[str]) -> ModuleType:
@@ -726,7 +467,7 @@ def serve(connection: socket.socket) -> None:
                 answer = {}
             else:
                 answer = getattr(oracle, f"do_{message['do']}")(message)
-        except _Unreadable as error:
+        except Unreadable as error:
             answer = {"fault": str(error)}
         except Exception as error:
             answer = {"error": type(error).__name__, "text": str(error)}
