@@ -120,8 +120,7 @@ def main() -> int:
     spec = find_spec("torchgen")
     assert spec is not None
     assert spec.origin is not None
-    inputs = Path(spec.origin).parent / "packaged"
-    differences = list(found_differences(environments, inputs, arguments.release, _WORK / "files"))
+    differences = list(found_differences(environments, Path(spec.origin).parents[1], _WORK / "files"))
     for environment in environments:
         environment.remove()
     names = ", ".join(interpreter.name for interpreter in interpreters)

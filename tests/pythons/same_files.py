@@ -26,6 +26,9 @@ _RUNS = (
     ["--backend", str(ROOT / "examples/backend/acme.yaml")],
 )
 
+#: What else a run reads of an installed PyTorch.
+_FILES = ("torchgen/aoti/fallback_ops.py", "torch/version.py")
+
 #: Edits of native_functions.yaml: a text and what stands in its place afterwards.
 _EDITS = (
     ("SymInt minlength=0", "SymInt minlength=1"),
@@ -34,10 +37,9 @@ _EDITS = (
 )
 
 
-def _generate(environment: Environment, tree: Path, release: str, out: Path) -> None:
-    flags = ("--source-path", str(tree), "--release", release)
+def _generate(environment: Environment, tree: Path, out: Path) -> None:
     for number, words in enumerate(_RUNS):
-        command = [*environment.words, "-m", "opwright", "generate", *flags, *words]
+        command = [*environment.words, "-m", "opwright", "generate", "--source-path", str(tree), *words]
         done = subprocess.run([*command, "--out", str(out / str(number))], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
@@ -51,19 +53,22 @@ def digest(out: Path) -> str:
     return total.hexdigest()[:16]
 
 
-def found_differences(environments: Sequence[Environment], inputs: Path, release: str, work: Path) -> Iterator[str]:
+def found_differences(environments: Sequence[Environment], packages: Path, work: Path) -> Iterator[str]:
     """What interpreters write differently, from nothing and then in turns in one folder, between edits.
 
-    `inputs` is a folder like `torchgen/packaged` of a release, `work` one for copies and outputs.
+    `packages` is the folder that PyTorch is installed in, `work` one for copies and outputs.
     """
     shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(inputs, work / "inputs")
-    tree = work / "inputs" / "ATen"
+    shutil.copytree(packages / "torchgen" / "packaged", work / "torchgen" / "packaged")
+    for name in _FILES:
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(packages / name, work / name)
+    tree = work / "torchgen" / "packaged" / "ATen"
     first = environments[0]
-    _generate(first, tree, release, work / "shared")
+    _generate(first, tree, work / "shared")
     expected = digest(work / "shared")
     for environment in environments[1:]:
-        _generate(environment, tree, release, work / "alone")
+        _generate(environment, tree, work / "alone")
         if digest(work / "alone") != expected:
             yield f"Python {environment.interpreter.name} and {first.interpreter.name} write different files"
         shutil.rmtree(work / "alone")
@@ -72,12 +77,12 @@ def found_differences(environments: Sequence[Environment], inputs: Path, release
         text = entries.read_text()
         assert old in text, f"{old} is not in native_functions.yaml"
         entries.write_text(text.replace(old, new, 1))
-        _generate(first, tree, release, work / "alone")
+        _generate(first, tree, work / "alone")
         expected = digest(work / "alone")
         shutil.rmtree(work / "alone")
         # Each edit meets the state of another interpreter, and the run after it, which changes nothing, too.
         for environment in (*environments[1:], first):
-            _generate(environment, tree, release, work / "shared")
+            _generate(environment, tree, work / "shared")
             if digest(work / "shared") != expected:
                 yield f"Python {environment.interpreter.name} goes on wrongly after another one: {new or 'no edit'}"
     shutil.rmtree(work)
