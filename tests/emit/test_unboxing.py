@@ -130,7 +130,6 @@ def reference(reference_inputs: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.thorough
 def test_conversions_are_the_reference_s(reference_inputs: Path, reference: str) -> None:
     """The statements of all of PyTorch's operators are those of the reference."""
     native = reference_inputs / "native"

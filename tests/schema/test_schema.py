@@ -195,6 +195,13 @@ def test_a_mistake_is_shown_at_its_place(text: str, place: str, says: str) -> No
     assert text[diagnostic.span.start :].startswith(place)
 
 
+def test_an_unprintable_default_has_help() -> None:
+    """A string with an unprintable character is answered by the escape for it."""
+    with pytest.raises(Fault) as caught:
+        parse_schema("f(str a='x\ny') -> Tensor")
+    assert caught.value.diagnostic.help == "in a string, write it as an escape such as `\\n`"
+
+
 def test_kinds() -> None:
     """Each kind is told by names and annotations alone."""
     kinds = {

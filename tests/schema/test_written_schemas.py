@@ -52,6 +52,16 @@ def test_the_dispatcher_takes_the_same_parts() -> None:
     assert [found for text in texts_of_parts() if (found := difference(text))] == []
 
 
+def test_types_are_nested_eight_deep() -> None:
+    """Parentheses in a type may stand in seven others, not in eight."""
+    nested = ["int"]
+    for _ in range(9):
+        nested.append(f"Dict(str, {nested[-1]})")
+    assert str(read_written_schema(f"f({nested[8]} x) -> ()")) == f"f({nested[8]} x) -> ()"
+    with pytest.raises(SchemaFault):
+        read_written_schema(f"f({nested[9]} x) -> ()")
+
+
 @pytest.mark.parametrize(("text", "normal", "kind", "is_regular"), FORMS)
 def test_normal_forms(text: str, normal: str, kind: str, is_regular: bool) -> None:
     """A schema is printed in its normal form, and keeps the text that is registered."""

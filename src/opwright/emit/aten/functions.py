@@ -138,7 +138,6 @@ def _aggregate_emitters() -> list[AnyEmitter]:
             layout=OneFile("Functions.h"),
             file_slots=lambda job: {
                 "Functions_includes": ("#include <ATen/Operators.h>",),
-                "Functions_declarations": (),
             },
         )
     ]
