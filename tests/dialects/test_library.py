@@ -52,6 +52,32 @@ def test_faults_stand_at_their_places(case: Case) -> None:
     assert found_faults(sink) == case.faults, [str(diagnostic) for diagnostic in sink.sorted()]
 
 
+@pytest.mark.parametrize(
+    ("argument", "message", "help"),
+    [
+        (
+            "Dict(str, __torch__.torch.classes.rnn.Cell) x",
+            "`Dict(str, __torch__.torch.classes.rnn.Cell)` of argument `x` has no form in C++",
+            "register this operator by hand, for which the C++ class is known",
+        ),
+        (
+            "Dict(str, NoneType) x",
+            "`Dict(str, NoneType)` of argument `x` has no form in C++",
+            "an argument that is always None says nothing: leave it out, or write `Any?`",
+        ),
+        ("float? x=1", "`float?` cannot hold `1`, the default of `x`", "write `1.0`"),
+        ("int x=None", "`int` cannot hold `None`, the default of `x`", "write `int?`"),
+        ("int[] x=None", "`None` is not a default for type `int[]`", ""),
+    ],
+)
+def test_values_without_a_form_in_cpp_are_answered(argument: str, message: str, help: str) -> None:
+    """A type or a default that C++ cannot have is named, and so is what serves."""
+    _, sink = loaded(
+        f"namespace: acme\noperators:\n- func: f(Tensor self, {argument}) -> Tensor\n  dispatch: {{CPU: f}}"
+    )
+    assert [(fault.message, fault.help) for fault in sink] == [(message, help)]
+
+
 def test_fields_are_in_the_model() -> None:
     """Each operator has the values of its entry's fields."""
     scale = function_of(CASES[0].text, "scale").library_fields

@@ -60,6 +60,22 @@ def test_each_operator_is_registered_for_autograd_once(tmp_path: Path) -> None:
     )
 
 
+def test_kernels_of_saved_results_look_for_outer_calls(tmp_path: Path) -> None:
+    """Whether a call is differentiated again is asked of inputs, kept results, and returned ones."""
+    operators = """\
+namespace: acme
+derivatives: derivatives.yaml
+operators:
+  - func: mean(Tensor self) -> (Tensor mean, Tensor count)
+    dispatch: {CPU: mean}
+    outputs: {mean: "[self.size(1)]", count: "[]"}
+    saved: count
+"""
+    derivatives = "- name: mean(Tensor self) -> (Tensor mean, Tensor count)\n  self: (grad / count).expand_as(self)\n"
+    asked = "written_tensors(self), written_tensors(count_kept), written_tensors()"
+    assert f"const bool is_again = outer_calls.found({asked});\n" in generated(tmp_path, operators, derivatives)
+
+
 def test_kernels_record_a_node_around_a_call_of_the_operator(tmp_path: Path) -> None:
     """A kernel makes the node, saves what its formula reads, and calls the operator below autograd."""
     kernel = block(generated(tmp_path), "at::Tensor scale_kernel(")

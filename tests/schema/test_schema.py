@@ -195,11 +195,16 @@ def test_a_mistake_is_shown_at_its_place(text: str, place: str, says: str) -> No
     assert text[diagnostic.span.start :].startswith(place)
 
 
-def test_an_unprintable_default_has_help() -> None:
-    """A string with an unprintable character is answered by the escape for it."""
+@pytest.mark.parametrize(
+    ("default", "help"),
+    [("'x\ny'", "in a string, write it as an escape such as `\\n`"), ("1" * 2_000, "")],
+    ids=["unprintable", "long"],
+)
+def test_help_for_defaults(default: str, help: str) -> None:
+    """An unprintable character is answered by an escape; nothing serves in place of a long text."""
     with pytest.raises(Fault) as caught:
-        parse_schema("f(str a='x\ny') -> Tensor")
-    assert caught.value.diagnostic.help == "in a string, write it as an escape such as `\\n`"
+        parse_schema(f"f(str a={default}) -> Tensor")
+    assert caught.value.diagnostic.help == help
 
 
 def test_kinds() -> None:
