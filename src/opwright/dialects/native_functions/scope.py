@@ -82,6 +82,4 @@ def operator_of(item: str) -> str | None:
     return None if match is None else match[1]
 
 
-@cache
-def _base_of(operator: str) -> str:
-    return base_of_operation(operator.partition(".")[0])
+_base_of: Final = cache(base_of_operation)
