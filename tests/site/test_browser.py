@@ -134,13 +134,23 @@ def test_markdown_is_read() -> None:
     assert unread == []
 
 
+def type_into_search(page: Any, words: str) -> None:
+    """Open the dialog of the search, which does not hear keys until the page's scripts have run, and type words."""
+    is_open = "document.activeElement.shadowRoot?.activeElement?.tagName === 'INPUT'"
+    for _ in range(30):
+        page.keyboard.press("Control+k")
+        page.wait_for_timeout(1000)
+        if page.evaluate(is_open):
+            break
+    # The dialog is in a shadow tree.
+    page.wait_for_function(is_open)
+    page.keyboard.type(words)
+
+
 def test_search_finds_a_diagnostic(page: Any) -> None:
     """The keyboard alone leads from any page to the page of a code."""
     page.goto("releases/", wait_until="networkidle")
-    page.keyboard.press("Control+k")
-    # The dialog of the search is in a shadow tree.
-    page.wait_for_function("document.activeElement.shadowRoot?.activeElement?.tagName === 'INPUT'")
-    page.keyboard.type("E0310")
+    type_into_search(page, "E0310")
     page.get_by_text("unknown dispatch key").first.wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url("**/diagnostics/E0310/**")
@@ -159,9 +169,7 @@ def test_search_finds_a_diagnostic(page: Any) -> None:
 def test_search_finds_what_beginners_ask(page: Any, words: str, path: str) -> None:
     """The first result for a question of a beginner, and for the exact name of an operator, is its page."""
     page.goto("releases/", wait_until="networkidle")
-    page.keyboard.press("Control+k")
-    page.wait_for_function("document.activeElement.shadowRoot?.activeElement?.tagName === 'INPUT'")
-    page.keyboard.type(words)
+    type_into_search(page, words)
     page.wait_for_timeout(1500)
     page.keyboard.press("Enter")
     page.wait_for_function("!location.pathname.endsWith('/releases/')")
