@@ -271,6 +271,7 @@ def test_lists_of_operators_are_seen(code: str, count: int) -> None:
     assert len(list(name_lists(ast.parse(code)))) == count
 
 
+@pytest.mark.thorough
 def test_every_table_is_used() -> None:
     """Some module imports each table."""
     package = Path(opwright.__file__).parent

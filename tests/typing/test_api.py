@@ -35,6 +35,7 @@ def names(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.thorough
 def test_mypy_checks_users_in_full(environment: Site, program: Path, names: Path) -> None:
     """With `mypy --strict`, every public name is known, and exactly the lines that are wrong have errors."""
     errors = mypy_errors(environment, program, names)

@@ -159,6 +159,7 @@ def test_no_command_writes_through_a_linked_folder(folder: Path, tmp_path: Path,
     assert (victim / "o.yaml").read_text() == "important"
 
 
+@pytest.mark.thorough
 def test_a_linked_build_folder_takes_all_files_of_a_run(folder: Path, tmp_path: Path) -> None:
     """A link on the way to `--out` serves what is written beside; a later stamp behind another link is refused too."""
     elsewhere, victim = tmp_path / "elsewhere", tmp_path / "victim"

@@ -14,12 +14,14 @@ from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, generated_code, source_of_abi
 from tests.library.implementing.scenarios import DRIFTED, OWNERS
 
+pytestmark = pytest.mark.thorough
+
 OWN = Path(__file__).parent
 EXAMPLE = OWN.parents[2] / "examples" / "library" / "acme.yaml"
 LOAD = "from {0}._load import load_library\n\nload_library()\n"
 
 
-@pytest.fixture(scope="module", params=["native", pytest.param("stable", marks=pytest.mark.thorough)])
+@pytest.fixture(scope="module", params=["native", "stable"])
 def said(request: pytest.FixtureRequest, program: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What each scenario says, with the kernels of each C++ interface for three operators of the example library."""
     folder = source_of_abi(request.param, OWN, tmp_path_factory.mktemp(f"implementing_{request.param}"))

@@ -80,6 +80,7 @@ def failures(folder: Path, process: CopiedProcess, monkeypatch: pytest.MonkeyPat
     return run
 
 
+@pytest.mark.thorough
 def test_kernels_are_told_apart(failures: Failures) -> None:
     """Right kernels pass what compares them with their references, and wrong ones do not."""
     assert failures({}, QUICK) == set()

@@ -78,12 +78,13 @@ def outcomes(torch: ModuleType, run: Program, seed: int, backend: str) -> list[l
     return [outcome(torch, run, seed), outcome(torch, compiled, seed)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("backend", "seeds"),
     [
         ("aot_eager", range(12)),
-        pytest.param("aot_eager", range(100, 600), marks=pytest.mark.thorough),
-        pytest.param("inductor", range(1000, 1060), marks=pytest.mark.thorough),
+        ("aot_eager", range(100, 600)),
+        ("inductor", range(1000, 1060)),
     ],
 )
 def test_compiled_programs_do_what_eager_ones_do(
