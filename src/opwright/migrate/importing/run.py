@@ -297,6 +297,8 @@ def _with_callers_refused(
 
     The head of the file names another C++ namespace for one namespace of operators alone.
     """
+    if len({row.namespace for row in statements}) == 1:
+        return [*statements]
     operators = import_operators(statements).operators
     namespace = most_common([operator.namespace for operator in operators])
     names = {*functions, *[row.kernel for row in statements]}

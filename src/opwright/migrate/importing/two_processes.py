@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.migrate.importing.comparison import (
     OperatorKey,
@@ -12,7 +12,11 @@ from opwright.migrate.importing.comparison import (
     raises_in_backward,
 )
 from opwright.migrate.importing.explained import operator_of_function, shown_names
-from opwright.migrate.importing.function_signatures import arguments_of_schema, arguments_of_signature
+from opwright.migrate.importing.function_signatures import (
+    KnownArgument,
+    arguments_of_schema,
+    arguments_of_signature,
+)
 from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator
 from opwright.migrate.importing.recorded_calls import CallComparison
 from opwright.source.records import NamedTuple
@@ -22,6 +26,8 @@ _COMPARED: Final = (
     "schemas, tags, alias analyses, the keys that have kernels, which of these are fallthroughs, and fakes, rules and "
     "modules with fakes in Python"
 )
+#: Arguments as far as they can be read.
+_Arguments: TypeAlias = "Sequence[KnownArgument] | None"
 _CALLS: Final = "calls: results, written arguments, gradients and errors"
 #: How calls were repeated besides.
 _WAYS: Final = {
@@ -40,7 +46,8 @@ _IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
 class ProcessComparison(NamedTuple):
     """The differences, how many operators and kernels were compared, and operators whose gradients are not known.
 
-    `uncalled` are those without a call, and `functions` how many functions the modules of the original have.
+    `uncalled` are those without a call, and `functions` how many functions the modules of the original have. Of
+    `unread` functions, not all arguments were compared.
     """
 
     differences: Sequence[RegistrationDifference]
@@ -50,6 +57,7 @@ class ProcessComparison(NamedTuple):
     calls: CallComparison | None = None
     uncalled: Sequence[str] = ()
     functions: int = 0
+    unread: int = 0
 
     def count(self, *kinds: str) -> int:
         """How many differences are of one of these kinds."""
@@ -62,10 +70,13 @@ class ProcessComparison(NamedTuple):
 
     @property
     def not_compared(self) -> list[str]:
-        """What of calls was not compared, with counts."""
+        """What of functions and of calls was not compared, with counts."""
+        rows = []
+        if self.unread:
+            rows.append(f"names and defaults of arguments of {counted(self.unread, 'function')} of modules")
         if self.calls is None:
-            return []
-        rows = [f"{what} ({counted(count, 'call')})" for what, count in self.calls.skipped.items()]
+            return rows
+        rows += [f"{what} ({counted(count, 'call')})" for what, count in self.calls.skipped.items()]
         if self.uncalled:
             rows.append(f"{counted(len(self.uncalled), 'operator')} without a call: {shown_names(self.uncalled)}")
         return rows
@@ -114,10 +125,18 @@ def compare_processes(
             differences.append(_difference("added", operator, "the original does not register it"))
     differences += _others(original.others, port.others)
     named = {name.partition(".")[0] for _, name in port.operators}
+    made = sorted(port.operators.keys() - original.operators.keys())
+    schemas = {name: port.operators[namespace, name].schema for namespace, name in made}
+    unread = 0
     for module, name in original.functions:
         if (module, name) not in port.functions and operator_of_function(name) not in named:
             differences.append(_difference("lost", (f"{module}.{name}",), "the port has neither an operator nor it"))
-        differences += _signatures(module, name, original, port)
+            continue
+        overloads = _overloads((module, name), original, port, schemas)
+        for was, now in overloads:
+            facts = _differing_arguments(was, now) if was is not None and now is not None else ()
+            differences += [_difference("changed", (f"{module}.{name}",), fact) for fact in facts]
+        unread += not overloads or any(None in pair for pair in overloads)
     for kind, side, other in (("lost", original, port), ("added", port, original)):
         for schema in sorted({*side.scripted} - {*other.scripted}):
             differences.append(_difference(kind, (schema.partition("(")[0],), f"`{schema}` of TorchScript"))
@@ -131,7 +150,7 @@ def compare_processes(
         # Calls show whether gradients are recorded.
         unknown = [name for name in unknown if name in uncalled]
     counts = len(original.operators), kernels
-    return ProcessComparison(differences, *counts, unknown, calls, uncalled, len(original.functions))
+    return ProcessComparison(differences, *counts, unknown, calls, uncalled, len(original.functions), unread)
 
 
 def _difference(kind: str, operator: Sequence[str], text: str) -> RegistrationDifference:
@@ -154,30 +173,32 @@ def _facts(operator: OperatorKey, old: LoadedOperator, new: LoadedOperator) -> I
                 yield _difference(kind, operator, f"{fact} in Python")
 
 
-def _signatures(
-    module: str, name: str, original: LoadedLibrary, port: LoadedLibrary
-) -> Iterator[RegistrationDifference]:
-    """How the arguments of a function's overloads differ from those of the port's, or of operators in their place."""
-    operator = operator_of_function(name)
-    made = port.operators.keys() - original.operators.keys()
-    schemas = {each: port.operators[namespace, each].schema for namespace, each in made}
-    kept = port.signatures.get((module, name), ())
-    for number, text in enumerate(original.signatures.get((module, name), ()), 1):
-        was, now = arguments_of_signature(text), None
-        if (module, name) not in port.functions:
+def _overloads(
+    function: tuple[str, str], original: LoadedLibrary, port: LoadedLibrary, schemas: Mapping[str, str]
+) -> list[tuple[_Arguments, _Arguments]]:
+    """The arguments of a function's overloads, each with those of the port's, or of the operator in its place."""
+    operator = operator_of_function(function[1])
+    kept = port.signatures.get(function, ())
+    pairs: list[tuple[_Arguments, _Arguments]] = []
+    for number, text in enumerate(original.signatures.get(function, ()), 1):
+        now: _Arguments = None
+        if function not in port.functions:
             schema = schemas.get(operator if number == 1 else f"{operator}.overload{number}")
             now = arguments_of_schema(schema) if schema is not None else None
         elif number <= len(kept):
             now = arguments_of_signature(kept[number - 1])
-        if was is None or now is None:
-            continue
-        if len(was) != len(now):
-            told = f"it takes {counted(len(was), 'argument')}, and the port takes {len(now)}"
-            yield _difference("changed", (f"{module}.{name}",), told)
-            continue
-        for before, after in zip(was, now, strict=True):
-            if (fact := before.differs(after)) is not None:
-                yield _difference("changed", (f"{module}.{name}",), fact)
+        pairs.append((arguments_of_signature(text), now))
+    return pairs
+
+
+def _differing_arguments(was: Sequence[KnownArgument], now: Sequence[KnownArgument]) -> Iterator[str]:
+    """How the arguments of an overload differ from those of the port."""
+    if len(was) != len(now):
+        yield f"it takes {counted(len(was), 'argument')}, and the port takes {len(now)}"
+        return
+    for before, after in zip(was, now, strict=True):
+        if (fact := before.differs(after)) is not None:
+            yield fact
 
 
 def _shown(names: Collection[str]) -> str:
