@@ -26,9 +26,6 @@ _RUNS = (
     ["--backend", str(ROOT / "examples/backend/acme.yaml")],
 )
 
-#: What else a run reads of an installed PyTorch.
-_FILES = ("torchgen/aoti/fallback_ops.py", "torch/version.py")
-
 #: Edits of native_functions.yaml: a text and what stands in its place afterwards.
 _EDITS = (
     ("SymInt minlength=0", "SymInt minlength=1"),
@@ -59,10 +56,10 @@ def found_differences(environments: Sequence[Environment], packages: Path, work:
     `packages` is the folder that PyTorch is installed in, `work` one for copies and outputs.
     """
     shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(packages / "torchgen" / "packaged", work / "torchgen" / "packaged")
-    for name in _FILES:
-        (work / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(packages / name, work / name)
+    shutil.copytree(packages / "torchgen", work / "torchgen")
+    (work / "torch").mkdir()
+    # It says of which release the inputs are.
+    shutil.copy(packages / "torch" / "version.py", work / "torch")
     tree = work / "torchgen" / "packaged" / "ATen"
     first = environments[0]
     _generate(first, tree, work / "shared")
