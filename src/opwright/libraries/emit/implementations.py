@@ -14,10 +14,12 @@ from opwright.emit.emitter import FragmentContext
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.checks import checked_kernels
 from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.emit.requirements import copied_arguments, layouts_of_taken
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.names import whole_operator_name
+from opwright.schema.types import ListType
 from opwright.syntax.cpp import guard, string_literal
 
 #: What chooses, and the header with it.
@@ -171,10 +173,41 @@ def _native_texts(
     return _texts(function, kernel, signature, call)
 
 
+def takes_over(kernel: Kernel) -> bool:
+    """Whether a Python function takes over the calls of a kernel, with their tensors, once C++ has checked them.
+
+    That is for the stable interface. Composite kernels also get batched tensors, which are not checked.
+    """
+    return kernel.checked and not kernel.key.is_composite
+
+
+def taking_over(function: NativeFunction, kernel: Kernel, name: str, statements: Iterable[str]) -> str:
+    """Function that checks a call and lets a Python function take it over."""
+    copied, taken, passed = copied_arguments(function), [], []
+    for place, (argument, binding) in enumerate(
+        zip(function.arguments.all, stable.signature(function).bindings, strict=True)
+    ):
+        is_tensor = argument.type.is_tensor_like and not isinstance(argument.type, ListType)
+        owner = binding.name if is_tensor else f"opwright_{binding.name}"
+        type = binding.type.text
+        taken.append(f"auto {owner} = ::opwright::stable_call::taken<{type}>(opwright_stack[{place}]);")
+        if is_tensor:
+            passed.append(binding.name)
+        else:
+            taken.append(f"const {type} {binding.name} = {owner};")
+            passed.append(copied.get(argument.name, binding.name))
+    operator = string_literal(f"{function.namespace}::{python_operator(function, kernel.implementations[0])}")
+    call = f"::opwright::call_instead({', '.join([operator, 'opwright_stack', *passed])});"
+    body = "".join([f"  {line}\n" for line in (*taken, *statements, *layouts_of_taken(function), call)])
+    return f"void {name}(StableIValue* opwright_stack, uint64_t, uint64_t) {{\n{body}}}"
+
+
 def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
     """Functions that choose, for a library with the stable interface; empty if it has none."""
     functions, texts = list(functions), []
     for function, kernel in _called_kernels(functions):
+        if takes_over(kernel):
+            continue
         signature = stable.signature(function)
         passed = ", ".join([binding.name for binding in signature.bindings])
         calls = {
@@ -182,11 +215,13 @@ def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
             for implementation in kernel.implementations
         }
         texts += _texts(function, kernel, signature, calls.__getitem__)
-    if not texts:
-        return ""
-    definitions = _python_definitions(library, list(_python_choices(functions)), "STABLE_")
     force = _FORCE_STABLE if any(True for _ in chosen_kernels(functions)) else ""
-    return _in_namespace(library, texts, force) + definitions
+    return _in_namespace(library, texts, force) if texts else ""
+
+
+def stable_definitions(library: Library, functions: Iterable[NativeFunction]) -> str:
+    """Operators by which C++ calls Python functions with the stable interface; empty if it calls none."""
+    return _python_definitions(library, list(_python_choices(functions)), "STABLE_").lstrip()
 
 
 def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Signature) -> str:

@@ -41,6 +41,7 @@ from opwright.model.requirements import (
     place_name,
 )
 from opwright.schema.function import SchemaKind
+from opwright.schema.types import ListType
 from opwright.syntax.cpp import string_literal
 
 #: The functions for each C++ interface.
@@ -84,9 +85,23 @@ def copied_arguments(function: NativeFunction) -> dict[str, str]:
 def _in_layout(argument: CopiedArgument) -> str:
     if len(argument.layouts) == 1:
         return f"::opwright::{argument.layouts[0]}({argument.name})"
+    return _call_with_layouts("any_layout", argument)
+
+
+def layouts_of_taken(function: NativeFunction) -> list[str]:
+    """Statements that put tensors which another call takes over in their layouts. Lists of them are copied."""
+    if not copied_arguments(function):
+        return []
+    assert function.requirements is not None
+    lists = [argument.name for argument in function.arguments.all if isinstance(argument.type, ListType)]
+    tensors = [argument for argument in function.requirements.copied if argument.name not in lists]
+    return [f"{_call_with_layouts('put_in_layout', argument)};" for argument in tensors]
+
+
+def _call_with_layouts(function: str, argument: CopiedArgument) -> str:
     layouts = ", ".join([f"&::opwright::Concrete::{layout}" for layout in argument.layouts])
     is_channels_last = "true" if argument.layouts[0] == "channels_last" else "false"
-    return f"::opwright::any_layout<{layouts}>({argument.name}, /*channels_last=*/{is_channels_last})"
+    return f"::opwright::{function}<{layouts}>({argument.name}, /*channels_last=*/{is_channels_last})"
 
 
 def written_outputs(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:

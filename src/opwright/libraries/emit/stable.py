@@ -20,7 +20,10 @@ from opwright.libraries.emit.implementations import (
     IMPLEMENTATIONS_HEADER,
     STABLE_CALL_HEADER,
     calls_python,
+    stable_definitions,
     stable_text,
+    takes_over,
+    taking_over,
 )
 from opwright.libraries.emit.kernels import (
     AS_DECLARED,
@@ -274,7 +277,11 @@ def _checked_kernels(unit: StableLibrary) -> str:
     """Functions that check the arguments of calls, and call their kernels; empty if none do."""
     texts = []
     for function, kernel in unit.kernels():
-        if _is_checked(unit, function, kernel.key):
+        if takes_over(kernel):
+            first = _first_statements(unit, function, kernel.key)
+            definition = taking_over(function, kernel, _checked_name(function, kernel), first)
+            texts.append(guard(_condition(function, kernel), definition))
+        elif _is_checked(unit, function, kernel.key):
             signature = stable.signature(function)
             copied = copied_arguments(function)
             passed = ", ".join([copied.get(binding.name, binding.name) for binding in signature.bindings])
@@ -311,6 +318,8 @@ def _registered(unit: StableLibrary, function: NativeFunction, kernel: Kernel, k
 
 def _checked_or_own(unit: StableLibrary, function: NativeFunction, kernel: Kernel, key: str) -> str:
     """The kernel, or a function that checks arguments first. Batched tensors have no memory of their own."""
+    if takes_over(kernel):
+        return f"&::{unit.library.api}::checked::{_checked_name(function, kernel)}"
     if key != _BATCHED and _is_checked(unit, function, kernel.key):
         return f"TORCH_BOX(&::{unit.library.api}::checked::{_checked_name(function, kernel)})"
     return _boxed(unit, function.schema, kernel)
@@ -390,7 +399,7 @@ def _call(function: NativeFunction, signature: Signature) -> str:
 
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
-    checked = _checked_kernels(unit)
+    texts = [chosen, stable_definitions(unit.library, unit.functions), _checked_kernels(unit)]
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
     headers += [STABLE_OVERLAP_HEADER] if any(map(checks_overlap, unit.functions)) else []
     headers += [STABLE_REQUIREMENTS_HEADER] if any(function.requirements for function in unit.functions) else []
@@ -405,7 +414,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
         "kernels_header": f"{unit.path}/kernels.h",
         "includes": list(map(include_line, headers)),
         "checks": _checks(unit),
-        "schemas": [*[cpp_text(text) for text in (chosen, checked) if text], schema_registrations(unit)],
+        "schemas": [*[cpp_text(text) for text in texts if text], schema_registrations(unit)],
         "registrations": [*map(cpp_text, _registrations(unit)), *module_text(unit.library.namespace)],
     }
 

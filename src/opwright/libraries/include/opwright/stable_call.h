@@ -4,6 +4,8 @@
 #include <torch/csrc/stable/library.h>
 #include <torch/csrc/stable/tensor.h>
 
+#include <opwright/taken_tensor.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -84,6 +86,35 @@ struct Results<std::tuple<Ts...>> {
   }
 };
 
+// An argument of a call, taken from its stack. Lists and texts own what they have.
+template <typename T>
+auto taken(StableIValue value) {
+  using Owner = torch::stable::detail::unbox_type_t<T>;
+  using torch::stable::detail::to;
+  if constexpr (std::is_same_v<Owner, torch::stable::Tensor>) {
+    return TakenTensor(to<AtenTensorHandle>(value));
+  } else if constexpr (std::is_same_v<Owner, std::optional<torch::stable::Tensor>>) {
+    const auto handle = to<std::optional<AtenTensorHandle>>(value);
+    return handle.has_value() ? std::optional<TakenTensor>(std::in_place, *handle) : std::nullopt;
+  } else {
+    return to<Owner>(value);
+  }
+}
+
+template <typename T>
+StableIValue given(const T& argument) {
+  return torch::stable::detail::from(value(argument));
+}
+
+inline StableIValue given(TakenTensor& tensor) {
+  return torch::stable::detail::from(tensor.release());
+}
+
+inline StableIValue given(std::optional<TakenTensor>& tensor) {
+  using Handle = std::optional<AtenTensorHandle>;
+  return torch::stable::detail::from(tensor.has_value() ? Handle(tensor->release()) : std::nullopt);
+}
+
 } // namespace stable_call
 
 // Calls the overload of an operator with all its arguments, also those that have defaults:
@@ -96,6 +127,16 @@ Result call(const char* name, const char* overload, const Arguments&... argument
     stable_call::fail(name);
   }
   return stable_call::Results<Result>::read(stack.data());
+}
+
+// Lets an operator answer the call whose stack it is, and take over the tensors of that call.
+template <typename... Arguments>
+void call_instead(const char* name, StableIValue* stack, Arguments&&... arguments) {
+  size_t place = 0;
+  ((stack[place++] = stable_call::given(arguments)), ...);
+  if (torch_call_dispatcher(name, "", stack, TORCH_ABI_VERSION) != 0) {
+    stable_call::fail(name);
+  }
 }
 
 } // namespace opwright

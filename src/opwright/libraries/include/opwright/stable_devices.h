@@ -16,20 +16,14 @@ class CallDevice {
   CallDevice(const char* op, bool is_checked) : op_(op), is_checked_(is_checked) {}
 
   void add(const char* name, const torch::stable::Tensor& tensor) {
-    if (!tensor.defined()) {
-      return;
+    if (tensor.defined()) {
+      add(name, facts(tensor).device());
     }
-    const DeviceFacts device = facts(tensor).device();
-    if (!first_.has_value()) {
-      first_ = device;
-      name_ = name;
-    } else if (is_checked_ && !(device == *first_)) {
-      refuse(
-          {op_, ": `", name, "` is on ", shown(device), ", and has to be on ", shown(*first_), " (the device of `",
-           name_, "`)"});
-    }
-    if (index_ < 0) {
-      index_ = device.index;
+  }
+
+  void add(const char* name, const TakenTensor& tensor) {
+    if (tensor.defined()) {
+      add(name, facts(tensor).device());
     }
   }
 
@@ -54,6 +48,20 @@ class CallDevice {
   }
 
  private:
+  void add(const char* name, const DeviceFacts& device) {
+    if (!first_.has_value()) {
+      first_ = device;
+      name_ = name;
+    } else if (is_checked_ && !(device == *first_)) {
+      refuse(
+          {op_, ": `", name, "` is on ", shown(device), ", and has to be on ", shown(*first_), " (the device of `",
+           name_, "`)"});
+    }
+    if (index_ < 0) {
+      index_ = device.index;
+    }
+  }
+
   const char* op_;
   bool is_checked_;
   std::optional<DeviceFacts> first_;

@@ -6,6 +6,7 @@
 #include <torch/csrc/stable/tensor.h>
 
 #include <opwright/memory.h>
+#include <opwright/taken_tensor.h>
 
 #include <array>
 #include <cstdint>
@@ -76,8 +77,15 @@ class Operands {
   };
 
   Operands& add(const char* name, Access access, const torch::stable::Tensor& tensor) {
+    return add(name, access, tensor.get());
+  }
+
+  Operands& add(const char* name, Access access, const TakenTensor& tensor) {
+    return add(name, access, tensor.get());
+  }
+
+  Operands& add(const char* name, Access access, AtenTensorHandle handle) {
     // An undefined tensor has no elements; a sparse one has no data.
-    AtenTensorHandle handle = tensor.get();
     std::int64_t numel = 0;
     std::int32_t layout = 0;
     const void* data = nullptr;

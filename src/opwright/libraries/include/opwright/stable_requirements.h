@@ -7,6 +7,8 @@
 #include <torch/csrc/stable/tensor.h>
 #include <torch/headeronly/macros/Macros.h>
 
+#include <opwright/taken_tensor.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -47,9 +49,11 @@ struct DtypeFacts {
 // What checks of a call ask of a tensor more than once, so that the interface is called once for each.
 class TensorFacts {
  public:
-  C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN TensorFacts(const torch::stable::Tensor& tensor) : handle_(tensor.get()) {
+  C10_NOINLINE C10_ATTR_VISIBILITY_HIDDEN explicit TensorFacts(AtenTensorHandle handle) : handle_(handle) {
     TORCH_ERROR_CODE_CHECK(aoti_torch_get_dim(handle_, &dim_));
   }
+  TensorFacts(const torch::stable::Tensor& tensor) : TensorFacts(tensor.get()) {}
+  TensorFacts(const TakenTensor& tensor) : TensorFacts(tensor.get()) {}
 
   // Another reference to the tensor.
   torch::stable::Tensor tensor() const {
@@ -130,7 +134,12 @@ inline TensorFacts facts(const torch::stable::Tensor& tensor) {
   return tensor;
 }
 
-inline std::optional<TensorFacts> facts(const std::optional<torch::stable::Tensor>& tensor) {
+inline TensorFacts facts(const TakenTensor& tensor) {
+  return tensor;
+}
+
+template <class Tensor>
+std::optional<TensorFacts> facts(const std::optional<Tensor>& tensor) {
   return tensor.has_value() && tensor->defined() ? std::optional<TensorFacts>(*tensor) : std::nullopt;
 }
 
@@ -257,7 +266,12 @@ inline InLayout<torch::stable::Tensor> in_layout(
     const torch::stable::Tensor& tensor, bool has_layout,
     torch::headeronly::MemoryFormat format = torch::headeronly::MemoryFormat::Contiguous) {
   using Layout = InLayout<torch::stable::Tensor>;
-  return has_layout ? Layout(tensor) : Layout(tensor, torch::stable::contiguous(tensor, format));
+  if (has_layout) {
+    return Layout(tensor);
+  }
+  // What has the strides, but not the address, would come back as it is.
+  const bool has_strides = format == torch::headeronly::MemoryFormat::Contiguous && tensor.is_contiguous();
+  return Layout(tensor, has_strides ? torch::stable::clone(tensor) : torch::stable::contiguous(tensor, format));
 }
 
 inline InLayout<torch::stable::Tensor> contiguous(const torch::stable::Tensor& tensor) {
@@ -275,11 +289,7 @@ inline InLayout<torch::stable::Tensor> channels_last(const torch::stable::Tensor
 }
 
 inline InLayout<torch::stable::Tensor> aligned(const torch::stable::Tensor& tensor) {
-  using Layout = InLayout<torch::stable::Tensor>;
-  if (!tensor.is_contiguous()) {
-    return Layout(tensor, torch::stable::contiguous(tensor));
-  }
-  return Concrete::aligned(tensor) ? Layout(tensor) : Layout(tensor, torch::stable::clone(tensor));
+  return in_layout(tensor, Concrete::aligned(tensor));
 }
 
 // The same for an optional tensor, and for each tensor of a list.
@@ -309,6 +319,25 @@ InLayout<torch::stable::Tensor> any_layout(const torch::stable::Tensor& tensor, 
   const TensorFacts facts = tensor;
   const auto format = facts.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
   return in_layout(tensor, (has(facts) || ...), channels_last ? format : MemoryFormat::Contiguous);
+}
+
+// The same for a tensor that another call takes over, in its place.
+template <bool (*... has)(const TensorFacts&)>
+void put_in_layout(TakenTensor& tensor, bool channels_last) {
+  const TensorFacts facts = tensor;
+  if (!(has(facts) || ...)) {
+    const torch::stable::Tensor copy = any_layout<has...>(facts.tensor(), channels_last);
+    AtenTensorHandle handle = nullptr;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_new_tensor_handle(copy.get(), &handle));
+    tensor = TakenTensor(handle);
+  }
+}
+
+template <bool (*... has)(const TensorFacts&)>
+void put_in_layout(std::optional<TakenTensor>& tensor, bool channels_last) {
+  if (tensor.has_value() && tensor->defined()) {
+    put_in_layout<has...>(*tensor, channels_last);
+  }
 }
 
 template <bool (*... has)(const TensorFacts&)>
