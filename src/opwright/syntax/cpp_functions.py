@@ -156,7 +156,7 @@ _DISPATCHED: Final = lazy_pattern(
 class Statement(NamedTuple):
     """A declaration or another statement outside of functions and classes: what is before its body, and the body.
 
-    `scope` are the namespaces around it; an anonymous one is empty.
+    `scope` are the namespaces around it; an anonymous one is empty. What opens an inline namespace is one, too.
     """
 
     head: Sequence[Token]
@@ -199,6 +199,10 @@ def statements(source: CppSource) -> Iterator[Statement]:
             head = tokens[start:index]
             inner = _opened_namespace(head)
             if inner is not None:
+                at = next((place for place, token in enumerate(head) if token.text == "inline"), None)
+                if at is not None:
+                    inline = _opened_namespace(head[: at + 2] if at > 1 else head) or ""
+                    yield Statement(head, (), (*_names(scope), inline), tokens[index].line)
                 scope.append(inner)
             else:
                 end = closing_index(tokens, index)
@@ -223,8 +227,13 @@ def _names(scope: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def _opened_namespace(head: Sequence[Token]) -> str | None:
-    """Namespace that a brace opens: empty for an anonymous one; None for other braces."""
-    texts = [token.text for token in head]
+    """Namespace that a brace opens: empty for an anonymous one; None for other braces.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> _opened_namespace([*cpp_tokens("namespace a::inline b")])
+    'a::b'
+    """
+    texts = [token.text for token in head if token.text != "inline"]
     if "namespace" in texts:
         return "".join(text for text in texts[texts.index("namespace") + 1 :] if text == "::" or text.isidentifier())
     return None

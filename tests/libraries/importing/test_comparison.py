@@ -209,7 +209,7 @@ def test_differences_are_classed(
     assert not told("plain")
     assert [line.partition(":")[0] for line in told("write_")] == ["intended"] * 3
     *typed, records = [line for line in told("typed") if line.startswith("lost: ")]
-    assert "`narrow` gives the result of `x +`, which records gradients: these are gone" in records
+    assert "`narrow` gives the result of `x + ...`, which records gradients: these are gone" in records
     assert typed == [
         "lost: `acme::typed`: `narrow` is wanted as `at::Tensor (const at::Tensor &, int64_t)`, "
         "and is `at::Tensor (const at::Tensor&, int)`"
@@ -249,9 +249,10 @@ def test_kernels_that_record_gradients_are_found(body: str) -> None:
     """A kernel gives what an operator gave for its arguments, by whatever variable."""
     text = "struct Two { at::Tensor a, b; };\nstatic Two two(const at::Tensor& x) { return {x.exp(), x}; }\n"
     text += f"at::Tensor f(const at::Tensor& x, const at::Tensor& y) {{ {body} }}\n"
-    row = RegistrationStatement("acme", "f", SourcePlace("a.cpp", 1, 1), keys=("CPU",), kernel="f")
-    (found,) = with_recorded([row], [parse_cpp("a.cpp", text)])
-    assert found.gives == RECORDED[body]
+    for key, is_below in (("CPU", True), ("CompositeExplicitAutograd", True), ("CompositeImplicitAutograd", False)):
+        row = RegistrationStatement("acme", "f", SourcePlace("a.cpp", 1, 1), keys=(key,), kernel="f")
+        (found,) = with_recorded([row], [parse_cpp("a.cpp", text)])
+        assert found.gives == (f"`{RECORDED[body]}`" if RECORDED[body] and is_below else "")
 
 
 def test_registrations_are_those_that_python_makes(tmp_path: Path, torch: ModuleType) -> None:

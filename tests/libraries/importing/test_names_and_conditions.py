@@ -116,10 +116,47 @@ def test_kernels_that_a_declaration_names() -> None:
     assert kernels(read(a_cpp=KERNELS + functions + blocks)) == {"f": "a::k"}
 
 
+INLINE = """\
+at::Tensor f(const at::Tensor& x) { return x.sin(); }
+inline namespace d { at::Tensor g(const at::Tensor& x) { return x; } }
+namespace { inline namespace w { at::Tensor h(const at::Tensor& x) { return x; } } }
+"""
+IN_BLOCK = """\
+namespace a {
+namespace v1 { at::Tensor f(const at::Tensor& x) { return x; } }
+TORCH_LIBRARY(acme, m) {
+  m.def("one(Tensor x) -> Tensor", &f);
+  m.def("two(Tensor x) -> Tensor", &a::g);
+  m.def("three(Tensor x) -> Tensor", h);
+  m.def("four(Tensor x) -> Tensor", &v1::f);
+  m.def("five(Tensor x) -> Tensor", &v2::g);
+}
+}
+"""
+IN_HEADER = """\
+namespace a { inline namespace v2 { at::Tensor f(const at::Tensor&); } }
+namespace a { inline namespace v2 { inline namespace d { at::Tensor g(const at::Tensor&); } } }
+namespace a { inline namespace v2 { inline namespace w { at::Tensor h(const at::Tensor&); } } }
+namespace a::v1 { at::Tensor f(const at::Tensor&); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed"), [("namespace a { inline namespace v2 {", "} }"), ("namespace a::inline v2 {", "}")]
+)
+def test_kernels_of_inline_namespaces(opened: str, closed: str) -> None:
+    """A name of an inline namespace is also one of the namespace around it, and a header says that it is inline."""
+    operators = read(a_cpp=f"{KERNELS}{opened}\n{INLINE}{closed}\n{IN_BLOCK}")
+    whole = {"one": "f", "two": "d::g", "three": "w::h", "five": "d::g"}
+    assert kernels(operators) == {**{name: f"a::v2::{kernel}" for name, kernel in whole.items()}, "four": "a::v1::f"}
+    assert set(IN_HEADER.splitlines()) <= set(operators.header.splitlines())
+
+
 @pytest.mark.parametrize(
     ("code", "kernel"),
     [
         ("constexpr auto k = &f;", "k"),
+        ("auto k = [](const at::Tensor& x) { return x; };", "k"),
         ('extern "C" at::Tensor k(const at::Tensor& x) { return x; }', "&k"),
         ("struct K { static at::Tensor k(at::Tensor x); };\nat::Tensor K::k(at::Tensor x) { return x; }", "&K::k"),
     ],

@@ -172,6 +172,20 @@ def test_keys_and_functions_of_other_files_are_read(tmp_path: Path) -> None:
     ]
 
 
+def test_names_of_files_that_register_nothing(tmp_path: Path) -> None:
+    """A file that has only names gives them to those that register, unless one of these is called as it is."""
+    package = tmp_path / "acme"
+    (package / "more").mkdir(parents=True)
+    (package / "__init__.py").write_text("import torch\nfrom .names import (\n    NS,\n)\nfrom . import more\n")
+    text = 'torch.library.define(f"{NS}::f", "(Tensor x) -> Tensor")\nfrom torch import library\n'
+    with (package / "__init__.py").open("a") as file:
+        file.write(text)
+    (package / "names.py").write_text("NS = 'acme_ns'\n")
+    (package / "more" / "acme.py").write_text("NS = 'other'\n")
+    read = read_operators(ImportRequest((str(package),), (), {}, "o.yaml"))
+    assert [operator.namespace for operator in read.imported.operators] == ["acme_ns"]
+
+
 @pytest.mark.parametrize(
     "call",
     [

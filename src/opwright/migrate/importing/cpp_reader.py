@@ -101,6 +101,7 @@ class CppRegistrations(NamedTuple):
     are the kernels for all operators, by their keys, as texts; one under a condition of the preprocessor is only
     unread. `staying` was read, and no library file takes its place. `others` are the places of tokens in blocks of
     registrations that belong to no registration, by file. `code` gets libraries of registrations, and was not read.
+    `inline` are the whole names of inline namespaces.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -118,6 +119,7 @@ class CppRegistrations(NamedTuple):
     modules: Sequence[BoundModule] = ()
     others: Mapping[str, Sequence[int]] = MappingProxyType({})
     code: Sequence[UnreadCode] = ()
+    inline: Collection[str] = ()
 
 
 _NO_OPTIONS: Final = ModuleOptions()
@@ -260,6 +262,7 @@ class _Reader:
             self._modules.modules,
             self._others,
             self._code,
+            [name for names in self._names.inline.values() for name in names],
         )
 
     def _refusal(self, row: RegistrationStatement) -> str:

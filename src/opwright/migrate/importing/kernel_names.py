@@ -79,13 +79,17 @@ class KernelNames:
         self._classes: dict[str, set[str]] = {}
         #: The whole names of the namespaces that the sources open.
         self._scopes: set[tuple[str, ...]] = set()
+        #: The whole names of inline namespaces, by those of the namespaces around them.
+        self.inline: Final[dict[str, dict[str, None]]] = {}
         for source in sources:
             self._opened[source.path] = [*_opened_namespaces(source.tokens)]
             for statement in statements(source):
                 levels = _levels(statement.scope)
                 self._scopes.update([levels[:depth] for depth in range(1, len(levels) + 1)])
                 texts = [token.text for token in statement.head]
-                if texts[:1] == ["namespace"] and texts[2:3] == ["="]:
+                if not statement.body and {"inline", "namespace"} <= {*texts}:
+                    self.inline.setdefault("::".join(levels[:-1]), {})["::".join(levels)] = None
+                elif texts[:1] == ["namespace"] and texts[2:3] == ["="]:
                     self._namespaces[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
                 elif texts[:1] == ["using"] and texts[2:3] == ["="]:
                     self.aliases[texts[1]] = text_of(statement.head[3:_LONGEST_ALIAS])
@@ -93,7 +97,7 @@ class KernelNames:
                     self._classes.setdefault(texts[1], set()).add(source.path)
                 elif texts[:1] == ["typedef"] and 2 < len(texts) < _LONGEST_ALIAS:
                     self.aliases[texts[-1]] = text_of(statement.head[1:-1])
-                elif "=" in texts[1:] and not statement.body:
+                elif "=" in texts[1:] and "(" not in texts[: texts.index("=", 1)]:
                     self._variables.add((source.path, texts[texts.index("=", 1) - 1]))
                 self._add(statement, source)
 
@@ -266,8 +270,15 @@ class KernelNames:
 
     def _named(self, name: str, path: str) -> CppFunction | None:
         """The function with a whole name, or the one that the name is given by `using`."""
+        names = [name]
+        for around, inner in sorted(self.inline.items()) if name not in self.functions else ():
+            # Names in an inline namespace are also those of the namespace around it.
+            begin = f"{around}::" if around else ""
+            outside = [each for each in names if each.startswith(begin)]
+            names += [f"{each}::{one.removeprefix(begin)}" for one in outside for each in inner][:MOST_OVERLOADS]
+        functions = [other for each in names for other in self.functions.get(each, ())]
         # Other files cannot name a function that its file hides.
-        same = [other for other in self.functions.get(name, ()) if not other.is_hidden or other.path == path]
+        same = [other for other in functions if not other.is_hidden or other.path == path]
         for given, target, scope, where in self._used if not same else ():
             named = "::".join([*_levels(scope), target.removeprefix("::")]), target.removeprefix("::")
             if given == name and (where == path or where.endswith(CPP_HEADERS)):

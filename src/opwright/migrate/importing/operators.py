@@ -12,7 +12,7 @@ from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.drafted_requirements import drafted_requirements
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.stable_types import type_notes
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
@@ -180,7 +180,7 @@ class _Operator:
         if not is_graded and not any(note.endswith(RECORDS) for _, note in notes):
             told = f"records under PyTorch's fallback: {RECORDS}"
             notes += [
-                (row.place, f"`{row.kernel}` gives the result of `{row.gives}`, whose gradient it {told}")
+                (row.place, f"`{row.kernel}` gives the result of {row.gives}, whose gradient it {told}")
                 for row in statements
                 if row.gives
             ]
@@ -272,6 +272,11 @@ def is_apart(keys: Iterable[str]) -> bool:
     """Whether kernels may be registered beside generated code, which has none for these keys that nobody asked for."""
     own_keys = [LIBRARY_KEYS[key] for key in keys if key in LIBRARY_KEYS and not key.startswith("Autocast")]
     return all(key.device is not None and not key.name.startswith("Autograd") for key in own_keys)
+
+
+def is_below_autograd(keys: Iterable[str]) -> bool:
+    """Whether PyTorch's kernels for Autograd are called before kernels for these keys, unless others are there."""
+    return all(is_apart([key]) or key.startswith(COMPOSITE_EXPLICIT.name) for key in keys)
 
 
 def _is_python(row: RegistrationStatement) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.migrate.importing.argument_uses import WRITTEN, Definition, Use
@@ -320,21 +320,41 @@ def overload_cast(tokens: Sequence[Token]) -> tuple[Sequence[Token], Sequence[st
     return [*cpp_tokens(match[2])], divide_template(types) if types else []
 
 
-def header_text(functions: Iterable[CppFunction], aliases: Mapping[str, str], *, is_stable: bool) -> str:
-    """A header that declares functions, with names of types that mean the same everywhere."""
+def header_text(
+    functions: Iterable[CppFunction], aliases: Mapping[str, str], inline: Collection[str], *, is_stable: bool
+) -> str:
+    """A header that declares functions, with names of types that mean the same everywhere, and `inline` namespaces."""
     qualifiers = {**_QUALIFIERS, "Tensor": "torch::stable::"} if is_stable else _QUALIFIERS
     lines = []
     for function in functions:
         namespace, _, name = function.name.rpartition("::")
         types = [_qualified(type, aliases, qualifiers) for type in (function.result, *function.parameters)]
         declared = f"{types[0]} {name}({', '.join(types[1:])});"
-        lines.append(f"namespace {namespace} {{ {declared} }}" if namespace else declared)
+        lines.append(_inside(namespace, declared, inline) if namespace else declared)
     standard = sorted({name for name in _STANDARD_HEADERS if any(f"std::{name}" in line for line in lines)})
     tensors = "<torch/types.h>" if any("torch::" in line for line in lines) else "<ATen/core/Tensor.h>"
     includes = ["<torch/csrc/stable/tensor.h>" if is_stable else tensors]
     includes += [f"<{name}>" for name in dict.fromkeys(_STANDARD_HEADERS[name] for name in standard)]
     head = [f"//{MARK}: the kernels that no header declared.", "#pragma once"]
     return "\n".join([*head, *[f"#include {name}" for name in includes], "", *lines, ""])
+
+
+def _inside(namespace: str, declared: str, inline: Collection[str]) -> str:
+    """A declaration in a namespace.
+
+    >>> _inside("a::b::v1::c", "int f();", {"a::b::v1"})
+    'namespace a::b { inline namespace v1 { namespace c { int f(); } } }'
+    """
+    opened: list[str] = []
+    levels = namespace.split("::")
+    for depth, level in enumerate(levels, 1):
+        if "::".join(levels[:depth]) in inline:
+            opened.append(f"inline namespace {level}")
+        elif opened and not opened[-1].startswith("inline"):
+            opened[-1] += f"::{level}"
+        else:
+            opened.append(f"namespace {level}")
+    return "".join([f"{text} {{ " for text in opened]) + declared + " }" * len(opened)
 
 
 def _qualified(type: str, aliases: Mapping[str, str], qualifiers: Mapping[str, str]) -> str:

@@ -21,6 +21,9 @@ from opwright.source.limits import SCALAR_CHARACTERS
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
+#: What a source says that registers something, maybe by names that another source gives.
+_WORDS: Final = ("torch.library", "custom_op", "triton_op", "Library(", "register_", "impl_abstract", ".impl(")
+_IMPORT: Final = re.compile(r"^[ \t]*(?:from|import)[ \t][^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 _LIBRARY: Final = "torch.library."
 #: Functions that define an operator from a Python function, and the tag that they give it.
 _DEFINERS: Final = ("custom_op", "triton_op")
@@ -105,6 +108,15 @@ class _Context(NamedTuple):
         return False
 
 
+def python_files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """Those of Python files that may register something, and those that these may import names from."""
+    registering = {file.path for file in files if any(word in file.text for word in _WORDS)}
+    modules = {_module(file.path) for file in files if file.path in registering}
+    imports = [text for file in files if file.path in registering for text in _IMPORT.findall(file.text)]
+    imported = {word for text in imports for word in re.findall(r"\w+", text)} - modules
+    return [file for file in files if file.path in registering or _module(file.path) in imported]
+
+
 def read_python_sources(files: Sequence[SourceFile]) -> PythonRegistrations:
     """What sources register. Kernels are Python functions, so all of them stay by hand."""
     statements: list[RegistrationStatement] = []
@@ -137,10 +149,14 @@ def read_python_sources(files: Sequence[SourceFile]) -> PythonRegistrations:
 
 def _by_module(readers: Sequence[_Reader]) -> dict[str, _Reader]:
     """The sources by the names of their modules without packages, where these are those of one source alone."""
-    names = [Path(reader.path).parent.name if Path(reader.path).stem == "__init__" else Path(reader.path).stem
-             for reader in readers]  # fmt: skip
+    names = [_module(reader.path) for reader in readers]
     counted = Counter(names)
     return {name: reader for name, reader in zip(names, readers, strict=True) if counted[name] == 1}
+
+
+def _module(path: str) -> str:
+    """The name of the module that a file is, without its packages."""
+    return Path(path).parent.name if Path(path).stem == "__init__" else Path(path).stem
 
 
 #: Names with the expressions that they stand for; None for those that are not known.

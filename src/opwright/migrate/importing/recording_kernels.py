@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from opwright.migrate.importing.operators import is_apart
+from opwright.migrate.importing.operators import is_below_autograd
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.syntax.cpp_functions import CppFunction, function_of, statements
 from opwright.syntax.cpp_source import CppSource
@@ -45,8 +45,8 @@ def with_recorded(
                 defined[function.name] = function, statement.body
     bodies = {name.rpartition("::")[2]: body for name, (_, body) in defined.items()}
     for row in read:
-        is_device = row.keys and row.kernel in defined and is_apart(row.keys)
-        yield row._replace(gives=recorded_call(*defined[row.kernel], bodies)) if is_device else row
+        is_below = row.keys and row.kernel in defined and is_below_autograd(row.keys)
+        yield row._replace(gives=recorded_call(*defined[row.kernel], bodies)) if is_below else row
 
 
 def recorded_call(function: CppFunction, body: Sequence[Token], bodies: Mapping[str, Sequence[Token]]) -> str:
@@ -93,7 +93,7 @@ class _Results:
                 index = closing_index(self._body, index + 1)
             elif token.kind == "name" and not is_call and self._text(index - 1) not in (".", "->", "::"):
                 if self._text(index + 1) in ("+", "-", "*", "/") and token.text in self._tensors:
-                    return f"{token.text} {self._text(index + 1)}"
+                    return f"`{token.text} {self._text(index + 1)} ...`"
                 if call := self._of_variable(token.text):
                     return call
             index += 1
@@ -111,9 +111,9 @@ class _Results:
             return ""
         arguments = {token.text for token in self._body[index + 1 : end]}
         if before in (".", "->"):
-            return f"{name}()"
+            return f"`{name}()`"
         if before == "::" and self._text(index - 2) in ("at", "torch"):
-            return f"{name}()" if arguments & self._tensors else ""
+            return f"`{name}()`" if arguments & self._tensors else ""
         body = self._bodies.get(name)
         if body is None and any(self._text(at) == name and self._text(at + 2) == "[" for at in range(index)):
             # A lambda.
@@ -156,5 +156,5 @@ class _Results:
             if following in (".", "->") and method.endswith("_") and self._text(index + 3) == "(":
                 given = self._body[index + 3 : closing_index(self._body, index + 3)]
                 if any(token.text in self._tensors for token in given):
-                    return f"{method}()"
+                    return f"`{method}()`"
         return ""

@@ -33,7 +33,7 @@ from opwright.migrate.importing.module_reader import ModuleOptions
 from opwright.migrate.importing.operators import ImportedOperators, import_operators
 from opwright.migrate.importing.process import loaded_library, proven_outputs
 from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, module_text
-from opwright.migrate.importing.python_reader import read_python_sources
+from opwright.migrate.importing.python_reader import python_files_with_registrations, read_python_sources
 from opwright.migrate.importing.recorded_calls import (
     RecordedCalls,
     compared_calls,
@@ -59,8 +59,6 @@ from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES
 from opwright.workspace.user_outputs import write_user_files
 
 _SUFFIXES: Final = (*CPP_SUFFIXES, ".py")
-#: What a Python source says that registers something, maybe by names that another source gives.
-_PYTHON_WORDS: Final = ("torch.library", "custom_op", "triton_op", "Library(", "register_", "impl_abstract", ".impl(")
 
 
 class ImportRequest(NamedTuple):
@@ -139,7 +137,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     paths = source_paths(request.sources, _SUFFIXES)
     files = [SourceFile.read_plain(path) for path in paths.read]
     cpp = files_with_registrations([file for file in files if file.path.endswith(CPP_SUFFIXES)])
-    python = [file for file in files if file.path.endswith(".py") and any(word in file.text for word in _PYTHON_WORDS)]
+    python = python_files_with_registrations([file for file in files if file.path.endswith(".py")])
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
     stem = os.path.splitext(os.path.basename(request.out))[0]
     by_calls = arguments_of_functions(tried) if tried is not None else {}
@@ -165,7 +163,8 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         process = explained(loaded, statements) if request.sources else whole_process(loaded)
         if not process.defined and not any(row.is_bound for row in statements):
             message = f"the sources explain none of the {process.registered} operators that the process has"
-            raise no_registrations(message, "name the sources of the modules", read.unread, files)
+            unread = (*read.unread, *from_python.unread)
+            raise no_registrations(message, "name the sources of the modules", unread, files)
         statements = [*process.statements]
     else:
         statements = with_unread(statements, [*read.code, *from_python.code])
@@ -248,7 +247,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         read.fallbacks,
         unread,
         read.modules,
-        header_text(declarable, read.aliases, is_stable=imported.is_stable) if declarable else "",
+        header_text(declarable, read.aliases, read.inline, is_stable=imported.is_stable) if declarable else "",
         read.hidden,
         taken,
         read.wholes,
@@ -440,7 +439,7 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     # No library file takes the place of a kernel for all operators.
     after.fallbacks.update(before.fallbacks)
     cpp = [file for file in read.files if file.path.endswith(CPP_SUFFIXES)]
-    gives = "gives the result of `{}`, which records gradients: these are gone"
+    gives = "gives the result of {}, which records gradients: these are gone"
     recording = {row.kernel: gives.format(row.gives) for row in read.statements if row.gives}
     classes = "applies a class of autograd, whose gradients are gone"
     recording.update({row.kernel: classes for row in read.statements if row.records})

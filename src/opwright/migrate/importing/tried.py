@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.migrate.importing.operators import RECORDS, is_apart
+from opwright.migrate.importing.operators import RECORDS, is_below_autograd
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.source.terminal import counted
@@ -49,9 +49,9 @@ def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -
         if row.schema and not row.is_bound:
             is_graded = (row.namespace, row.name) in graded
             row = row._replace(notes=(*row.notes, *_notes(operator, tried, is_graded=is_graded)))
-        is_device = row.keys and is_apart(row.keys) and (row.namespace, row.name) not in graded
-        if is_device and row.kernel and not row.gives and tried.of(operator, "records"):
-            row = row._replace(gives="operators")
+        is_below = row.keys and is_below_autograd(row.keys) and (row.namespace, row.name) not in graded
+        if is_below and row.kernel and not row.gives and tried.of(operator, "records"):
+            row = row._replace(gives="operators, as calls show")
         rows.append(row)
     return rows
 
