@@ -68,19 +68,20 @@ def operator_files(torch: str, since: Sequence[str] = ()) -> dict[str, str]:
 
 
 def _name_pages(functions: Sequence[NativeFunction]) -> dict[str, str]:
-    """Pages with a heading for each overload, by first letters: the search of the site knows headings, not files."""
-    letters = sorted({function.name.text.lstrip("_")[0].lower() for function in functions})
-    pages = {}
-    for letter in letters:
-        lines = ["---", "hide: [toc]", "---", "", f"# Operators with {letter.upper()}", ""]
-        for function in functions:
-            name = function.name.text
-            if name.lstrip("_")[0].lower() == letter:
-                # The page of operators reads the name behind `#`, which is no anchor.
-                link = f'<a href="../#{name}">What <code>opwright explain</code> says of it</a>'
-                lines += [f"## `{name}`", "", f"`{function.schema}`", "", link, ""]
-        pages[f"operators/{letter}.md"] = "\n".join(lines)
-    return pages
+    """Pages with a section for each operation, by first letters: the search of the site knows sections, not files.
+
+    The headings have no names: the search puts these before what the guide says of the same word, such as `dims`.
+    """
+    lines: dict[str, list[str]] = {}
+    for operation, members in groupby(functions, operation_name):
+        letter = operation.lstrip("_")[0].lower()
+        section = lines.setdefault(letter, ["---", "hide: [toc]", "---", "", f"# Operators with {letter.upper()}", ""])
+        section += ["## Overloads", ""]
+        for function in members:
+            # The page of operators reads the name behind `#`, which is no anchor.
+            link = f'<a href="../#{function.name.text}"><code>{function.name.text}</code></a>'
+            section += [f"{link} `{function.schema}`", ""]
+    return {f"operators/{letter}.md": "\n".join(section) for letter, section in lines.items()}
 
 
 def operation_name(function: NativeFunction) -> str:
