@@ -169,6 +169,8 @@ class _Comparison:
                 )
                 yield "added", "gradients", text
             return
+        for part, text in self._call(old, new, values=values):
+            yield "changed", part, f"with arguments that require gradients, {text}"
         was, now = old.get("first", {}), new.get("first", {})
         given, gives = _given(was), _given(now)
         if given and not gives:

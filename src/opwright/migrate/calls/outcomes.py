@@ -240,6 +240,8 @@ class Repeater:
         """Results as plain values."""
         if isinstance(value, self.torch.Tensor):
             return self._kept(value, values=values)
+        if isinstance(value, dict):
+            value = [*value.items()]
         if isinstance(value, (list, tuple)):
             return ["list", [self._tree(part, values=values) for part in value]]
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -268,10 +270,15 @@ class Repeater:
                 return passed[id(value)]
 
             given, named = self._trees.tree_map(with_gradient, (given, named))
-            results = operator(*given, **named)
+            results: list[_Value] = []
+
+            def call_operator() -> _Value:
+                results.append(operator(*given, **named))
+                return results[0]
+
+            outcome = self._done(call_operator, self._tensors((given, named)))
             outputs = [*self._leaves(results), *[tensor for tensor in passed.values() if tensor.grad_fn is not None]]
             outputs = list({id(tensor): tensor for tensor in outputs}.values())
-            outcome: CallOutcome = {"recorded": [bool(tensor.requires_grad) for tensor in self._leaves(results)]}
             return self._with_gradients(outcome, [tensor for tensor in outputs if tensor.requires_grad], leaves)
 
         return self._guarded(run)
