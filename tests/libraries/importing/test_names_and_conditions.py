@@ -109,6 +109,13 @@ def test_kernels_that_a_directive_names(directive: str) -> None:
     assert kernels(read(a_cpp=f"{KERNELS}{functions}{before}\n{blocks}")) == {"f": "acme::cpu::k"}
 
 
+def test_kernels_that_a_directive_names_from_its_scope() -> None:
+    """A directive in a namespace names another one from there."""
+    functions = "namespace acme {\nnamespace cpu { at::Tensor k(const at::Tensor& x) { return x; } }\n"
+    blocks = 'using namespace cpu;\nusing namespace acme::cpu;\nTORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor", &k); }\n}\n'
+    assert kernels(read(a_cpp=KERNELS + functions + blocks)) == {"f": "acme::cpu::k"}
+
+
 def test_kernels_that_a_declaration_names() -> None:
     """A name that a namespace has from another one by `using` is that of the function there."""
     functions = "namespace a { at::Tensor k(const at::Tensor& x) { return x; } }\nnamespace b { using a::k; }\n"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from opwright.cli.main import main
 from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE
-from opwright.migrate.calls.stored_calls import counted, merged, read_records
+from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
+from opwright.migrate.importing.recorded_calls import TriedCalls
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
+from opwright.migrate.importing.tried import with_tried
 from opwright.source.diagnostic import Fault
 
 LIVE = """\
@@ -96,6 +100,19 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     text = Path("o.yaml").read_text()
     assert "# 1 of 1 call shows that a result has memory of `x`, as `Tensor(a)` says" in text
     assert "# 10 of 10 calls show that gradients flow through the kernel" in text
+
+
+def test_arguments_that_are_given_back_are_told() -> None:
+    """A result that is an argument is one that the schema has to name, unless the argument is written."""
+    place = SourcePlace("a.cpp", 1, 1)
+    rows = [
+        RegistrationStatement("acme", name, place, schema=f"{name}(Tensor(a!) x, Tensor y) -> Tensor", keys=("CPU",))
+        for name in ("f", "g_")
+    ]
+    facts = {"acme::f": [("returns", "y", 1)], "acme::g_": [("returns", "x", 2), ("declared", "x", 2)]}
+    tried = TriedCalls({"acme::f": 3, "acme::g_": 2}, facts, CallCounts(Counter(), Counter()))
+    notes = [row.notes for row in with_tried(rows, tried)]
+    assert notes == [("1 of 3 calls shows that it returns `y` itself, as `Tensor(a)` says",), ()]
 
 
 @pytest.mark.usefixtures("torch")

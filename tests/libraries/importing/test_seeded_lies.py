@@ -112,6 +112,21 @@ LIES = {
         "",
         "lost: {}: a rule for a mode",
     ),
+    "kernel_of_an_overload": (
+        f'define("{{}}", "{_X}"); torch.ops.acme_lies.{{}}.default.py_impl(torch._C.DispatchKey.AutogradCPU)(nothing)',
+        "torch.ops.acme_lies.{}.default.py_impl(torch._C.DispatchKey.AutogradCPU)",
+        "print",
+        "",
+        "lost: {}: a kernel of `py_impl` for AutogradCPU",
+    ),
+    "effect": (
+        f'define("{{}}", "{_X}"); '
+        'torch.library._register_effectful_op("acme_lies::{}", torch._library.effects.EffectType.ORDERED)',
+        "torch.library._register_effectful_op",
+        "print",
+        "",
+        "lost: {}: the effect ORDERED in Python",
+    ),
     "write_lost": (
         f'define("{{}}", "{_TO}", lambda x, out: nothing(out.copy_(x)))',
         "copy_(x)",

@@ -263,9 +263,10 @@ class KernelNames:
         found = next(filter(None, (self._named(each, path) for each in whole)), None)
         if found is None:
             # Names that `using namespace` gives: one of two would be ambiguous.
-            given = {each: self._named(f"{each}::{wanted}", path) for each in opened}
-            functions = [function for function in given.values() if function is not None]
-            found = functions[0] if len(functions) == 1 else None
+            around = ["::".join([*levels[:depth], ""]) for depth in range(len(levels), -1, -1)]
+            given = ([self._named(f"{outer}{each}::{wanted}", path) for outer in around] for each in {*opened})
+            functions = {next(filter(None, named)) for named in given if any(named)}
+            found = functions.pop() if len(functions) == 1 else None
         return found
 
     def _named(self, name: str, path: str) -> CppFunction | None:

@@ -216,7 +216,7 @@ def _registration_row(torch: _Torch, name: str) -> list[Any] | None:
 
 
 def _in_python(torch: _Torch, name: str) -> list[str]:
-    """What Python registers for an operator beside the dispatcher: a fake, rules, and the module that has its fake."""
+    """What Python registers for an operator beside the dispatcher: a fake, rules, kernels, an effect, a module."""
     operator, _, overload = name.partition(".")
     registered = []
     entry = import_module("torch._library.simple_registry").singleton._data.get(name)
@@ -225,6 +225,10 @@ def _in_python(torch: _Torch, name: str) -> list[str]:
     if entry is not None and getattr(entry, "torch_dispatch_rules", None) is not None:
         rules = getattr(entry.torch_dispatch_rules, "_data", None) or {}
         registered += ["a rule for a mode or a subclass"] if rules else []
+    effect = getattr(getattr(entry, "effect", None), "effect", None)
+    registered += [f"the effect {effect.name}"] if effect is not None else []
+    kernels = getattr(_overload(torch, name), "py_kernels", None) or {}
+    registered += [f"a kernel of `py_impl` for {getattr(key, 'name', key)}" for key in kernels]
     if pystub := torch._C._dispatch_pystub(operator, overload):
         registered.append(f"the Python module `{pystub[0]}` with its fake")
     return registered

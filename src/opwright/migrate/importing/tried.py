@@ -14,7 +14,7 @@ from opwright.source.terminal import counted
 _TOLD: Final = {
     "writes": "the kernel writes `{}`, which the schema does not say: write `Tensor(a!) {}`",
     "shares": "a result has memory of `{}`, as `Tensor(a)` says",
-    "returns": "it returns `{}` itself",
+    "returns": "it returns `{}` itself, as `Tensor(a)` says",
     "records": f"gradients flow through the kernel: {RECORDS}",
     "fake": "its fake is wrong: {}",
 }
@@ -57,10 +57,13 @@ def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -
 
 
 def _notes(operator: str, tried: TriedCalls, *, is_graded: bool) -> Iterator[str]:
-    for kind in ("writes", "shares", "records", "fake"):
+    written = {name for name, _ in tried.of(operator, "declared")}
+    for kind in ("writes", "shares", "returns", "records", "fake"):
         if kind == "records" and is_graded:
             continue
         for name, count in tried.of(operator, kind):
+            if kind == "returns" and name in written:
+                continue
             shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
             verb = "shows" if count == 1 else "show"
             yield f"{count} of {counted(tried.calls[operator], 'call')} {verb} that {shown}"
