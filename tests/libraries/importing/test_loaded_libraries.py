@@ -12,8 +12,10 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.migrate.calls.stored_calls import counted, read_records
-from opwright.migrate.importing.process import loaded_library
+from opwright.migrate.importing.explained import explained
+from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator, loaded_library
 from opwright.migrate.importing.recorded_calls import record_command
+from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.run import ImportRequest, read_operators
 
 LIVE = """\
@@ -159,6 +161,23 @@ def test_code_that_gets_the_library_is_named(capsys: pytest.CaptureFixture[str])
     status, printed = run(capsys, "un.cpp", "--check")
     assert printed.count("not compared: un.cpp:") >= 7
     assert "register 0 operators alike" in printed
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("/site-packages/torch/library.py:9", ", registered in Python; its"),
+        ("ops.cpp:3", ", registered at ops.cpp:3; its"),
+        ("", "for CPU; its"),
+    ],
+)
+def test_places_of_kernels_that_no_source_has(place: str, told: str) -> None:
+    """The dispatcher has the place of PyTorch's own Python for kernels in Python, which is of no use."""
+    operator = LoadedOperator("f(Tensor x) -> Tensor", frozenset(), "", {"CPU": ""}, {"CPU": place}, ())
+    row = RegistrationStatement("acme", "f", SourcePlace("ops.py", 1, 1), schema=operator.schema)
+    library = explained(LoadedLibrary({("acme", "f"): operator}, {}, {}), [row])
+    (line,) = [line for line in library.lines if "its kernel for CPU" in line]
+    assert told in line
 
 
 MACROS = """\

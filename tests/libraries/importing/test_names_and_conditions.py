@@ -112,7 +112,8 @@ def test_kernels_that_a_directive_names(directive: str) -> None:
 def test_kernels_that_a_directive_names_from_its_scope() -> None:
     """A directive in a namespace names another one from there."""
     functions = "namespace acme {\nnamespace cpu { at::Tensor k(const at::Tensor& x) { return x; } }\n"
-    blocks = 'using namespace cpu;\nusing namespace acme::cpu;\nTORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor", &k); }\n}\n'
+    blocks = "using namespace cpu;\nusing namespace acme::cpu;\n"
+    blocks += 'TORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor", &k); }\n}\n'
     assert kernels(read(a_cpp=KERNELS + functions + blocks)) == {"f": "acme::cpu::k"}
 
 

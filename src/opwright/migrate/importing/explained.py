@@ -82,7 +82,8 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
             continue
         missing = [key for key in loaded_operator.kernels if not _explains(rows, loaded_operator, key)]
         for key in missing:
-            where = f", registered at {loaded_operator.places[key]}" if loaded_operator.places[key] else ""
+            place = loaded_operator.places[key]
+            where = ", registered in Python" if _is_of_pytorch(place) else f", registered at {place}" if place else ""
             told = "its kernels stay by hand as far as one for this key would take its place"
             lines.append(f"not explained: `{name}`: no source that was read has its kernel for {key}{where}; {told}")
             complete.append(_by_process(operator, key))
@@ -151,7 +152,12 @@ def _explains(rows: Sequence[RegistrationStatement], loaded_operator: LoadedOper
     if any(key in row.keys for row in rows):
         return True
     is_custom = any(row.registrar == "custom_op" for row in rows)
-    return is_custom and any(part in loaded_operator.places[key] for part in _OF_PYTORCH)
+    return is_custom and _is_of_pytorch(loaded_operator.places[key])
+
+
+def _is_of_pytorch(place: str) -> bool:
+    """Whether the dispatcher has the place of PyTorch's own Python for a kernel, and not that of its function."""
+    return any(part in place for part in _OF_PYTORCH)
 
 
 def _by_process(operator: tuple[str, str], key: str) -> RegistrationStatement:
