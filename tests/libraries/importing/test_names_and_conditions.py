@@ -175,6 +175,38 @@ def test_kernels_that_no_written_header_can_declare(code: str, kernel: str) -> N
     assert kernels(read(a_cpp=text)) == {"f": "by hand"}
 
 
+@pytest.mark.parametrize(
+    ("declared", "kernel"),
+    [
+        ("using b::f;", "&f"),
+        ("auto f = &g;", "f"),
+        ("auto f = [](const at::Tensor& x) { return x; };", "f"),
+        ("namespace n = b;", "&n::f"),
+        ("at::Tensor (*f)(const at::Tensor&) = &b::f;", "TORCH_FN(f)"),
+        ("at::Tensor f(const at::Tensor& x);", "&f"),
+        ("\n#define f g\n", "&f"),
+        ("\n#define of(x) &b::x\n", "of(f)"),
+    ],
+)
+def test_kernels_that_a_block_names_for_itself(declared: str, kernel: str) -> None:
+    """What a block declares, and a macro, may hide the function of a name, which stays by hand."""
+    others = "namespace b { at::Tensor f(const at::Tensor& x) { return x; } }\nnamespace n = b;\n"
+    block = f'TORCH_LIBRARY(acme, m) {{ {declared} m.def("f(Tensor x) -> Tensor", {kernel}); }}\n'
+    assert kernels(read(a_cpp=KERNELS + others + block)) == {"f": "by hand"}
+    other = 'TORCH_LIBRARY(acme, m) { using namespace b; auto h = 3; m.def("f(Tensor x) -> Tensor", &g); }\n'
+    assert kernels(read(a_cpp=KERNELS + others + other)) == {"f": "g"}
+
+
+@pytest.mark.parametrize("kernel", ["f", "&n::f"])
+def test_functions_of_modules_that_a_block_names_for_itself(kernel: str) -> None:
+    """A variable of a module's block is no function of the sources."""
+    functions = "namespace b { at::Tensor f(const at::Tensor& x) { return x; } }\nnamespace n = b;\n"
+    functions += "at::Tensor f(const at::Tensor& x) { return x; }\n"
+    block = "PYBIND11_MODULE(acme, m) {\n  auto f = &b::f;\n  namespace n = c;\n"
+    block += f'  auto s = m.def_submodule("s");\n  m.def("f", {kernel});\n  s.def("g", &b::f);\n}}\n'
+    assert list(kernels(read(a_cpp=KERNELS + functions + block))) == ["s_g"]
+
+
 def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> None:
     """The head names one C++ namespace for callers, so the others have no entry with the name of a function there."""
     functions = "".join(f"namespace {name} {{ at::Tensor h(const at::Tensor& x) {{ return x; }} }}\n" for name in "ab")

@@ -38,7 +38,7 @@ from opwright.migrate.importing.pybind import (
 )
 from opwright.migrate.importing.recording_kernels import with_recorded
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
-from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains, is_split_up
+from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains, is_split_up, local_names
 from opwright.migrate.importing.source_edits import HiddenKernel
 from opwright.migrate.importing.unread_code import UnreadCode, code_outside, unread_code
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -126,7 +126,10 @@ _NO_OPTIONS: Final = ModuleOptions()
 
 
 class _Block(NamedTuple):
-    """A block of registrations: its namespace and key, the namespaces of C++ around it, and its variables with tags."""
+    """A block of registrations: its namespace and key, the namespaces of C++ around it, and its variables with tags.
+
+    What it declares is `local`.
+    """
 
     namespace: str
     key: str
@@ -134,6 +137,7 @@ class _Block(NamedTuple):
     is_stable: bool
     tags: Mapping[str, Sequence[str]] = MappingProxyType({})
     python_module: str = ""
+    local: Collection[str] = ()
 
 
 class _PolicyKernel(NamedTuple):
@@ -313,7 +317,7 @@ class _Reader:
         for row in read:
             if row in staying:
                 kernel = kernels[row]
-                row = self._names.with_kernel(row._replace(policy=""), [*row.keys], kernel.tokens, kernel.scope)
+                row = self._names.with_kernel(row._replace(policy=""), [*row.keys], kernel.tokens, kernel.scope, ())
             yield row
         for function in {id(kernel.function): kernel.function for kernel in kernels.values()}.values():
             users = [kernel.row for kernel in kernels.values() if kernel.function is function]
@@ -459,7 +463,9 @@ class _Reader:
         for first, last, row in self._policies(body, block, source.path):
             owned.append((first, last))
             yield row._replace(at_run_time=not always.runs(first))
-        for chain in call_chains(body, variable, source):
+        chains = [*call_chains(body, variable, source)]
+        block = block._replace(local=local_names(body, chains))
+        for chain in chains:
             is_read = True
             read_tokens.append((chain.first, chain.last))
             for call in chain.calls:
@@ -626,7 +632,7 @@ class _Reader:
                 self._policy_kernels.append(policy)
                 row = policy.row
             else:
-                row = self._names.with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block.scope)
+                row = self._names.with_kernel(row, keys or [COMPOSITE_IMPLICIT.name], kernel, block.scope, block.local)
         is_cuda = bool(row.keys) and all("CUDA" in key for key in row.keys) and call.place.path.endswith(CUDA_SUFFIXES)
         if is_cuda and call.method == "impl" and _WITH_CUDA not in row.conditions:
             # A build without CUDA has no such file.

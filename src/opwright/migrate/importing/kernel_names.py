@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from opwright.migrate.importing.cpp_arguments import forwarded_name, function_name
@@ -75,6 +76,12 @@ class KernelNames:
         self._variables: set[tuple[str, str]] = set()
         #: Functions with the linkage of C, which no header that is written declares.
         self._of_c: set[str] = set()
+        #: Macros, each with its file, or without one if a header has it.
+        self._macros = {
+            ("" if macro.path.endswith(CPP_HEADERS) else macro.path, macro.name)
+            for source in sources
+            for macro in source.macros
+        }
         #: Classes, with the files that define them.
         self._classes: dict[str, set[str]] = {}
         #: The whole names of the namespaces that the sources open.
@@ -122,11 +129,21 @@ class KernelNames:
         return self.find(f"::{name}", (), row.place.path) if name else None
 
     def with_kernel(
-        self, row: RegistrationStatement, keys: list[str], kernel: Sequence[Token], scope: Sequence[str]
+        self,
+        row: RegistrationStatement,
+        keys: list[str],
+        kernel: Sequence[Token],
+        scope: Sequence[str],
+        local: Collection[str],
     ) -> RegistrationStatement:
-        """A registration with the kernel that an argument passes, or with what it has to stay for."""
+        """A registration with the kernel that an argument passes, or with what it has to stay for.
+
+        The names that are `local` are those of the block around it.
+        """
         row = row._replace(keys=tuple([KEY_ALIASES.get(key, key) for key in keys]))
         path = row.place.path
+        if self.is_renamed(kernel, local, path):
+            return row._replace(by_hand=shorten(text_of(kernel)))
         name = self.whole_name(function_name(kernel))
         if name is None:
             callee = self._forwarded(*forwarded_name(kernel), scope, path)
@@ -168,6 +185,12 @@ class KernelNames:
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
             row = row._replace(notes=(*row.notes, note))
         return row._replace(kernel=function.name, parameters=function.parameters)
+
+    def is_renamed(self, kernel: Sequence[Token], local: Collection[str], path: str) -> bool:
+        """Whether the names of a kernel are also those of macros or of local things, and may mean no function."""
+        texts = [token.text for token in kernel]
+        is_local = any(name in local and before not in ("::", ".", "->") for before, name in pairwise(["", *texts]))
+        return is_local or any((file, name) in self._macros for name in texts for file in ("", path))
 
     def _with_header(self, row: RegistrationStatement, path: str) -> RegistrationStatement:
         """A registration whose kernel a header declares, with a note if only one source may include that."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -32,7 +32,7 @@ from opwright.migrate.importing.pybind import (
     use_note,
 )
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
-from opwright.migrate.importing.registration_calls import is_split_up
+from opwright.migrate.importing.registration_calls import call_chains, is_split_up, local_names
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten
@@ -104,6 +104,7 @@ class ModuleReader:
         places: list[SourcePlace] = []
         names: dict[str, int] = {}
         always = AlwaysRun(statement.body)
+        local = local_names(statement.body, call_chains(statement.body, variable, source))
         for call in module_calls(statement.body, variable, self._text_of):
             at = SourcePlace(source.path, call.tokens[0].line, call.last_line, call.tokens[0].start)
             value = self._constant(call.value)
@@ -125,7 +126,7 @@ class ModuleReader:
                 names[operator] = names.get(operator, 0) + 1
                 overload = operator if names[operator] == 1 else f"{operator}.overload{names[operator]}"
                 row, bound = self._bound(
-                    call, RegistrationStatement(namespace, overload, at, is_bound=True), statement.scope, text
+                    call, RegistrationStatement(namespace, overload, at, is_bound=True), statement.scope, text, local
                 )
                 if isinstance(bound, str):
                     missing.append((at, bound))
@@ -150,14 +151,15 @@ class ModuleReader:
         return next((value for value in values if value is not None), None)
 
     def _bound(
-        self, call: ModuleCall, row: RegistrationStatement, scope: tuple[str, ...], name: str
+        self, call: ModuleCall, row: RegistrationStatement, scope: tuple[str, ...], name: str, local: Collection[str]
     ) -> tuple[RegistrationStatement, BoundFunction | str]:
         """A function of a module as an operator, and for Python; or in place of this, why it is none."""
         kernel = call.arguments[1]
         bound = bound_arguments(call.arguments[2:], self._text_of)
         if bound.unread:
             return row, f"`{name}` with `{shorten(bound.unread)}`"
-        given = self._definition(kernel, scope, row.place.path)
+        is_renamed = self._names.is_renamed(kernel, local, row.place.path)
+        given = self._definition(kernel, scope, row.place.path) if not is_renamed else None
         if given is None:
             return row, f"`{name}`, whose types were not found in `{shorten(text_of(kernel))}`,"
         declared = given.function
@@ -190,7 +192,7 @@ class ModuleReader:
         schema = schema_text(row.name, list(map(str, types)), results, shown, written, returned, bound.keywords)
         row = row._replace(schema=schema, conditions=call.tokens[0].conditions)
         keys, key_notes = self._keys_of(given, types)
-        row = self._names.with_kernel(row, list(keys), kernel, scope)
+        row = self._names.with_kernel(row, list(keys), kernel, scope, ())
         row = row._replace(notes=(*row.notes, *key_notes, *notes))
         parameters = list(shown)
         first_keyword = len(types) if bound.keywords is None else bound.keywords

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
+from opwright.dialects.names import CPP_WORDS
 from opwright.migrate.importing.registration import SourcePlace
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_source import CppSource
@@ -29,6 +31,44 @@ class CallChain(NamedTuple):
     first: int
     last: int
     calls: Sequence[RegistrationCall]
+
+
+def local_names(body: Sequence[Token], calls: Iterable[CallChain]) -> set[str]:
+    """The names that a block declares beside these calls: variables, functions, and what `using` gives it.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> text = "using b::f; auto g = &h; at::Tensor k(const T& x); T (*p)(T) = &q; for (auto& [n, r] : rows) {} s(t);"
+    >>> sorted(local_names([*cpp_tokens(text)], ()))
+    ['T', 'f', 'g', 'k', 'n', 'p', 'r']
+    """
+    called = {index for chain in calls for index in range(chain.first, chain.last + 1)}
+    names: set[str] = set()
+    statement: list[Token] = []
+    for index, token in enumerate(body):
+        if token.text in (";", "{", "}"):
+            names.update(_declared(statement))
+            statement = []
+        elif index not in called:
+            statement.append(token)
+    return names - CPP_WORDS
+
+
+def _declared(statement: Sequence[Token]) -> Iterator[str]:
+    """The names that a statement declares, and perhaps others of its types."""
+    texts = [token.text for token in statement]
+    if texts[:1] == ["using"] or texts[:1] == ["namespace"]:
+        yield from texts[1:2] if "=" in texts else texts[-1:] if texts[1:2] != ["namespace"] else ()
+        return
+    depths = [*accumulate((text == "(") - (text == ")") for text in texts)]
+    end = next((index for index, text in enumerate(texts) if text == "=" and not depths[index]), None)
+    is_inside = end is not None or texts[:1] in (["for"], ["if"], ["while"], ["switch"])
+    for index, token in enumerate(statement[:end]):
+        before, after = texts[index - 1] if index else "", texts[index + 1 : index + 2]
+        if token.kind != "name" or after == ["::"] or before in ("", "return", ".", "->", "::"):
+            continue
+        is_typed = before.isidentifier() or before in (">", "*", "&", "[", ",")
+        if (is_inside or not depths[index]) and (end is not None or is_typed):
+            yield token.text
 
 
 def call_chains(body: Sequence[Token], variable: str, source: CppSource) -> Iterator[CallChain]:
