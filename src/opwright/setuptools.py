@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
+from inspect import signature
 from typing import Any, Final
 
 import setuptools
@@ -38,6 +39,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
 from opwright.libraries.dialect.head import FRAMEWORKS
+from opwright.libraries.extension.build_mistakes import check_arguments, files_that_define
 from opwright.libraries.extension.frameworks import ViewBuild, framework_folder, is_installed_for, view_frameworks
 from opwright.libraries.extension.generated import (
     CodeOrigin,
@@ -60,12 +62,14 @@ from opwright.libraries.extension.toolchain import (
     DEFINITIONS,
     USE_CUDA,
     cuda_extension,
+    find_compiler,
     first_error,
     import_torch,
     include_folder,
     is_for_rocm,
     needs_cpp_library,
     remembered_output,
+    undefined_function,
 )
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -84,6 +88,9 @@ __all__ = [
     "operator_library",
 ]
 
+#: Options of extensions, and those of operator libraries and backends beside them.
+_OPTIONS: Final = frozenset(name for base in Extension.__mro__[:-1] for name in signature(base).parameters)
+_OWN_OPTIONS: Final = ("backends", "dlink", "dlink_libraries", "fast_calls", "plugins", "stable_headers", "tests")
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
 #: The file, the line and the column of an error, as GCC, Clang, NVCC and MSVC write them.
@@ -136,6 +143,8 @@ class OperatorExtension(Extension):
         #: The packages of CMake.
         self.packages: list[str] = []
         depends = [*self.yaml, *self.backends, *options.pop("depends", ())]
+        #: Names that no option has.
+        self.unknown: Final = {name: options.pop(name) for name in sorted(options.keys() - _OPTIONS)}
         super().__init__(name, list(sources), language="c++", depends=depends, **options)
 
     @property
@@ -235,7 +244,7 @@ def operator_library(
     package: str,
     *,
     yaml: str | Sequence[str],
-    sources: Sequence[str],
+    sources: str | Sequence[str],
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Any]:
     """Arguments of `setup` that build an operator library into a package.
@@ -256,7 +265,7 @@ def operator_library(
     >>> [extension.name for extension in arguments["ext_modules"]], sorted(arguments["cmdclass"])
     (['acme_ops._C'], ['bdist_wheel', 'build_ext'])
     """
-    files = [yaml] if isinstance(yaml, str) else yaml
+    files, sources = _listed(yaml), _listed(sources)
     frameworks = view_frameworks(files)
     has_fast_calls = options.pop("fast_calls", False) and sys.platform != "win32"
     fast_calls = [FastCalls(f"{package}.{_FAST_CALLS[0]}", [], language="c++")] if has_fast_calls else []
@@ -278,7 +287,7 @@ def backend(
     package: str,
     *,
     yaml: str | Sequence[str],
-    sources: Sequence[str],
+    sources: str | Sequence[str],
     libraries: Sequence[str] = (),
     **options: Any,  # noqa: ANN401
 ) -> dict[str, Any]:
@@ -290,9 +299,12 @@ def backend(
     >>> [extension.backends for extension in arguments["ext_modules"]]
     [('acme.yaml',)]
     """
-    files = [yaml] if isinstance(yaml, str) else yaml
-    name = f"{package}.{_SHARED_OBJECT}"
-    return _build_arguments(OperatorExtension(name, libraries, sources, backends=files, **options))
+    name, files = f"{package}.{_SHARED_OBJECT}", _listed(yaml)
+    return _build_arguments(OperatorExtension(name, libraries, _listed(sources), backends=files, **options))
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return [names] if isinstance(names, str) else names
 
 
 def _build_arguments(extension: OperatorExtension) -> dict[str, Any]:
@@ -398,6 +410,8 @@ class BuildOperators(build_ext):
         """Compile and link with PyTorch's command, and note its commands."""
         with _reported_mistakes("nothing can be compiled"):
             abi = int(import_torch().compiled_with_cxx11_abi())
+            if sys.platform != "win32":
+                find_compiler()
         for extension in operators:
             if extension.code is not None:
                 _add_flags(extension, extension.code, abi=abi)
@@ -426,6 +440,7 @@ class BuildOperators(build_ext):
         """Bring the generated code of an extension up to date."""
         kind = "backend" if extension.backends else "operator library"
         with _reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
+            self._check_arguments(extension, sink)
             extension.code = code = _generated_code(extension, self.build_temp, sink)
             _check_kernels(extension)
             target = stable_target(() if extension.backends else list(map(SourceFile.read, extension.yaml)))
@@ -437,6 +452,21 @@ class BuildOperators(build_ext):
         if self.debug and _cuda_sources(extension):
             extension.define_macros.append((_CHECK_LAUNCHES, None))
         extension.packages = [_cmake_package(header, code.include) for header in headers]
+
+    def _check_arguments(self, extension: OperatorExtension, sink: Diagnostics) -> None:
+        flags = extension.extra_compile_args
+        folder = self.get_finalized_command("build_py").get_package_dir(extension.package)
+        is_copied = self._copies_to_source or self.editable_mode
+        check_arguments(
+            extension.package if is_copied and not os.path.isdir(folder) else "",
+            packages=self.distribution.packages or (),
+            paths=(*extension.yaml, *extension.backends, *extension.sources),
+            flags=[flag for each in flags.values() for flag in each] if isinstance(flags, dict) else flags,
+            unknown=extension.unknown,
+            options=(*_OPTIONS, *_OWN_OPTIONS),
+            sink=sink,
+        )
+        sink.raise_if_errors()
 
     def _check_sources(self, extension: OperatorExtension) -> None:
         """End the build if a generated file would replace a source, before anything is compiled."""
@@ -646,7 +676,11 @@ def _explained_error(error: str, operators: Sequence[OperatorExtension]) -> str:
                 sink.error(codes.COMPILER_ERROR, place[4], origin.formula)
     where = f", in code that is generated from {origin.entry}" if origin is not None and origin.entry else ""
     report = f"{_report(sink)}\n" if sink.has_errors else ""
-    return f"{report}the first error of the C++ compiler{where}:\n\n{error}"
+    name = undefined_function(error)
+    sources = [source for extension in operators for source in extension.sources]
+    others = [f"`{path}`" for path in files_that_define(name, sources)] if name else []
+    advice = f"\n{', '.join(others)} has one, and is not among the sources." if others else ""
+    return f"{report}the first error of the C++ compiler{where}:\n\n{error}{advice}"
 
 
 def _origin_of_error(place: re.Match[str], extension: OperatorExtension) -> CodeOrigin | None:

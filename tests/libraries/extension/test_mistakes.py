@@ -6,6 +6,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,7 @@ import yaml
 
 import opwright
 from opwright.cli.main import main
+from opwright.libraries.extension.build_mistakes import files_that_define
 from opwright.libraries.extension.generated import check_kernels
 from opwright.source.diagnostic import FaultsFound
 from opwright.source.text import SourceFile
@@ -72,6 +78,85 @@ def test_mistakes_are_answered_at_their_places(kind: str, tmp_path: Path, capsys
     """Each has its code, a place and a help, and the correction has no findings."""
     assert len(TABLE[kind]) >= 10
     assert [fault for row in TABLE[kind] for fault in faults(row, kind, tmp_path, capsys)] == []
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new project."""
+    folder = tmp_path_factory.mktemp("mistakes") / "acme_ops"
+    assert main(["new", "library", "acme_ops", str(folder)]) == 0
+    return folder
+
+
+def built(folder: Path) -> str:
+    """What a build in place says of a project. No compiler runs."""
+    environment = {**os.environ, "CXX": "no-compiler", "NO_COLOR": "1"}
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    return subprocess.run(command, cwd=folder, env=environment, text=True, capture_output=True, check=False).stderr
+
+
+def _build_rows() -> list[Any]:
+    """Builds with mistakes; the first of each code is not thorough."""
+    codes = [row["code"] for row in TABLE["build"]]
+    return [
+        pytest.param(
+            row,
+            id=f"{row['file']} {row['code']} {number}",
+            marks=[] if row["code"] not in codes[:number] else pytest.mark.thorough,
+        )
+        for number, row in enumerate(TABLE["build"])
+    ]
+
+
+@pytest.mark.parametrize("row", _build_rows())
+def test_builds_say_where_a_mistake_is(row: dict[str, str], project: Path, tmp_path: Path) -> None:
+    """A build ends before it compiles, with the code, the place and the help of the table."""
+    folder = shutil.copytree(project, tmp_path / "acme_ops")
+    path = folder / row["file"]
+    text = path.read_text()
+    assert text.count(row["text"]) == 1
+    path.write_text(text.replace(row["text"], row["wrong"]))
+    report = built(folder)
+    assert report.count("error[") == 1, report
+    assert f"error[{row['code']}]" in report, report
+    assert f"--> {row['file']}:" in report or f"::: {row['file']}:" in report, report
+    assert row["help"] in report, report
+
+
+@pytest.mark.thorough
+def test_other_registrations_of_sources_are_none_of_the_library(project: Path, tmp_path: Path) -> None:
+    """What a source registers beside the library's operators, in a comment, or under a condition, may stay."""
+    folder = shutil.copytree(project, tmp_path / "acme_ops")
+    source = folder / "csrc/kernels.cpp"
+    others = """
+// TORCH_LIBRARY(acme_ops, m) { m.def("soft_clip(Tensor self) -> Tensor"); }
+TORCH_LIBRARY_FRAGMENT(acme_ops, m) { m.def("soft_clips(Tensor self) -> Tensor"); m.impl("soft_clip", f); }
+TORCH_LIBRARY(acme_opses, m) { m.def("soft_clip(Tensor self) -> Tensor"); }
+#ifdef WITH_PYTHON
+PYBIND11_MODULE(acme, m) { m.def("soft_clip", &f); }
+TORCH_LIBRARY_FRAGMENT(acme_ops, m) { m.def("soft_clip(Tensor self) -> Tensor"); }
+#endif
+"""
+    source.write_text(source.read_text() + others)
+    report = built(folder)
+    assert re.findall(r"error\[\w+\]: .*", report) == [
+        "error[E1202]: the C++ compiler `no-compiler`, which CXX names, does not exist"
+    ]
+
+
+def test_the_linker_is_told_where_a_function_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that no source defines is looked for in the other files of the project, and not in headers."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "csrc/kernels.cpp": "int scale(int x) { return x; }",
+        "csrc/more.cpp": "namespace a {\nint scale(int x)\n{ return x; }}",
+        "csrc/calls.cpp": "int f() { return scale(1); } int scale(int);",
+        "csrc/scale.h": "inline int scale(int x) { return x; }",
+        "build/other.cpp": "int scale(int x) { return x; }",
+    }.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    assert files_that_define("scale", ["./csrc/kernels.cpp"]) == ["csrc/more.cpp"]
 
 
 def test_kernels_are_compared_before_the_compiler_runs() -> None:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
+from opwright.libraries.extension.build_mistakes import check_sources
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.joined import join_sources
 from opwright.libraries.extension.kernel_types import check_kernel_types
@@ -148,10 +149,12 @@ def _backend_request(
 def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], plugins: Iterable[str] = ()) -> None:
     """Compare the kernels of library files with the C++ sources of the author, before a compiler does.
 
-    Raises FaultsFound if a source certainly defines one with other types.
+    Raises FaultsFound if a source certainly defines one with other types, or registers an operator of them too.
     """
     sink = Diagnostics()
-    check_kernel_types(Generation(_request(files, "", "auto", plugins)).job.libraries, sources, sink)
+    libraries = Generation(_request(files, "", "auto", plugins)).job.libraries
+    check_kernel_types(libraries, sources, sink)
+    check_sources(libraries, sources, sink)
     sink.raise_if_errors()
 
 

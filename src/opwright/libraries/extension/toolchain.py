@@ -50,6 +50,10 @@ _UNKNOWN_OPERATOR: Final = re.compile(
     r"no match for ['‘]operator.*at::Tensor|invalid operands to binary expression \(.*at::Tensor"
     r"|: '(?:const )?at::Tensor' does not define this operator"
 )
+#: What they say of the class of a structured kernel that is defined outside of the namespace of kernels.
+_STRUCTURED: Final = re.compile(r"['‘](structured_\w+)['’](?: has not been declared|: )|identifier '(structured_\w+)'")
+#: A header of CUDA that is missing.
+_CUDA_HEADER: Final = re.compile(r"\bfatal error: ['\"]?(?:cuda(?:_runtime\w*)?|c10/cuda/impl/cuda_cmake_macros)\.h\b")
 _OPENMP_HELP: Final = """
 
 The linker needs `-fopenmp` too: write `extra_link_args=["-fopenmp"]` beside `extra_compile_args`."""
@@ -59,6 +63,14 @@ A source or a header includes `torch/extension.h`, which needs Python: include `
 _TWICE_HELP: Final = """
 
 If a header defines it, write `inline` before it: several generated sources include the headers of kernels."""
+_STRUCTURED_HELP: Final = """
+
+The generated header declares `{}` in the namespace of kernels: write the function in it, as in
+`namespace acme::native {{`."""
+_CUDA_HELP: Final = """
+
+The installed PyTorch, or the compiler, has no CUDA. A kernel for `CUDA` of which builds without it know nothing is
+written as `CUDA: {kernel: NAME, if: defined(USE_CUDA)}`."""
 _UNDEFINED_HELP: Final = """
 
 No source that was compiled defines a function `{1}` with these parameters in the namespace `{0}`."""
@@ -97,9 +109,23 @@ def first_error(text: str) -> str | None:
         advice = _PYTHON_HELP
     elif "multiple definition of" in match[0]:
         advice = _TWICE_HELP
+    elif _CUDA_HEADER.search(match[0]):
+        advice = _CUDA_HELP
+    elif structured := _STRUCTURED.search(match[0]):
+        advice = _STRUCTURED_HELP.format(structured[1] or structured[2])
     elif undefined is not None:
         advice = _UNDEFINED_HELP.format(*undefined.groups())
     return match[0] + advice
+
+
+def undefined_function(error: str) -> str:
+    """The function of a namespace that an error of a linker misses; empty if it is about something else.
+
+    >>> undefined_function("ld: kernels.o: undefined reference to `acme::native::scale(at::Tensor const&)'")
+    'scale'
+    """
+    undefined = _UNDEFINED.search(error)
+    return "" if undefined is None else undefined[2]
 
 
 def missing_header(error: str) -> str:
@@ -222,7 +248,7 @@ def find_toolchain(*, cuda: bool = False) -> Toolchain:
     Raises Fault if one of them is missing (E1201, E1202).
     """
     torch = import_torch()
-    compiler = _compiler()
+    compiler = find_compiler()
     root = os.path.dirname(os.path.abspath(str(torch.__file__)))
     headers = os.path.join(root, "include")
     folders = (include_folder(), headers, os.path.join(headers, "torch", "csrc", "api", "include"))
@@ -292,7 +318,7 @@ def cuda_extension(name: str, sources: Sequence[str], first: str, **options: Any
         ) from None
 
 
-def _compiler() -> tuple[str, ...]:
+def find_compiler() -> tuple[str, ...]:
     """Words that call the compiler, programs by their paths. Raises Fault if there is none (E1202)."""
     named = os.environ.get("CXX", "")
     # A program may call another one: `ccache g++`.

@@ -1,0 +1,150 @@
+"""Mistakes in what `setup.py` says of a build, and in sources, that are found before anything is compiled."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from opwright.model.operator_library import OperatorLibrary
+from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
+from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES, parse_cpp
+from opwright.syntax.cpp_tokens import Token, closing_index
+
+_SETUP: Final = "setup.py"
+_PATTERN: Final = re.compile(r"[*?\[]")
+#: Standards of C++ before those that all headers of PyTorch need.
+_OLD_STANDARD: Final = re.compile(r"[-/]std[=:](?:c|gnu)\+\+(?:98|03|0x|11|1y|14)")
+_REGISTERING: Final = re.compile(r"(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?")
+#: Folders with files of tools, which are no sources of the project.
+_SKIPPED_FOLDERS: Final = ("build", "dist", "node_modules", "__pycache__")
+_MOST_FILES: Final = 2000
+
+
+def check_arguments(
+    package: str,
+    *,
+    packages: Sequence[str],
+    paths: Iterable[str],
+    flags: Iterable[str],
+    unknown: Iterable[str],
+    options: Iterable[str],
+    sink: Diagnostics,
+) -> None:
+    """Report arguments of `operator_library` and `backend` that no build can use, at their places in `setup.py`.
+
+    `package` is one that has no folder, empty if it has one, and `packages` are those of the project, `paths` the
+    library files and the sources, `flags` those for the compiler, and `unknown` the names that are not among the
+    `options`.
+    """
+    if package:
+        known = ", ".join([f"`{name}`" for name in packages[:5]])
+        help = did_you_mean(package, packages, f"the project has {known}" if known else "make its folder")
+        sink.error(codes.BUILD_ARGUMENT, f"no package `{package}`", _place(package), help=help)
+    for name in unknown:
+        span = _place(rf"\b{name}(?=\s*=)", is_text=False)
+        sink.error(codes.BUILD_ARGUMENT, f"no option `{name}`", span, help=did_you_mean(name, options))
+    for path in paths:
+        if not os.path.exists(path):
+            sink.error(codes.FILE_MISSING, f"no such file: `{path}`", _place(path), help=_path_help(path))
+    for flag in flags:
+        if _OLD_STANDARD.fullmatch(flag):
+            message = f"PyTorch's headers need a newer C++ than `{flag}` asks for"
+            sink.error(codes.BUILD_ARGUMENT, message, _place(flag), help="delete the flag: the build adds one")
+
+
+def _place(text: str, *, is_text: bool = True) -> Span | None:
+    """Place of a text in `setup.py`, or of a pattern, if it is there once."""
+    try:
+        file = SourceFile.read(_SETUP)
+    except Fault:
+        return None
+    pattern = rf"(?<=[\"']){re.escape(text)}(?=[\"'])" if is_text else text
+    found = [match.span() for match in re.finditer(pattern, file.text)]
+    return file.span(*found[0]) if len(found) == 1 else None
+
+
+def _path_help(path: str) -> str | Suggestion:
+    if _PATTERN.search(path):
+        return f'write `sorted(glob("{path}"))`, with `from glob import glob`'
+    suffix = os.path.splitext(path)[1]
+    return did_you_mean(path, (other for other in _files() if other.endswith(suffix)))
+
+
+def _files() -> Iterator[str]:
+    """Paths of the project's files, as `setup.py` would write them."""
+    count = 0
+    for folder, folders, names in os.walk("."):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith("."))
+        for name in sorted(names):
+            count += 1
+            if count > _MOST_FILES:
+                return
+            yield os.path.relpath(os.path.join(folder, name)).replace(os.sep, "/")
+
+
+def files_that_define(name: str, sources: Iterable[str]) -> list[str]:
+    """Files of the project beside its sources, and no headers, in which a function seems to be defined."""
+    known = {os.path.normpath(source) for source in sources}
+    pattern = re.compile(rf"\b{re.escape(name)}\s*\([^;{{}}]*\)\s*(?:const\s*)?(?:noexcept\s*)?\{{")
+    found = []
+    for path in _files():
+        is_source = path.endswith(CPP_SUFFIXES) and not path.endswith(CPP_HEADERS)
+        if is_source and os.path.normpath(path) not in known:
+            try:
+                text = SourceFile.read_plain(path).text
+            except Fault:
+                continue
+            if pattern.search(text):
+                found.append(path)
+    return found
+
+
+def check_sources(libraries: Iterable[OperatorLibrary], files: Iterable[SourceFile], sink: Diagnostics) -> None:
+    """Report what sources register a second time, and modules of Python, which shared objects of operators are not.
+
+    What depends on conditions of the preprocessor, and what macros write, is left to the linker and to PyTorch.
+    """
+    operators = {
+        f"{library.library.namespace}::{function.name.text}"
+        for library in libraries
+        if library.library.defines_operators
+        for function in library.catalog.functions
+    }
+    for file in files:
+        if not _REGISTERING.search(file.text) and "PYBIND11_MODULE" not in file.text:
+            continue
+        try:
+            tokens = parse_cpp(file.path, file.text).tokens
+        except Fault:
+            continue
+        own = SourceFile(file.path, file.text.replace("\r\n", "\n"))
+        for name, token in _registrations(tokens):
+            if name in operators and not token.conditions:
+                message = f"`{name}` is registered here, and by generated code"
+                help = "delete this `def`; a kernel goes into `dispatch` of its entry"
+                sink.error(codes.REGISTERED_TWICE, message, own.span(token.start, token.end), help=help)
+        for token in tokens:
+            if token.text == "PYBIND11_MODULE" and not token.conditions:
+                message = "a shared object of operators is no module of Python"
+                help = "delete it: the package has a function for each operator"
+                sink.error(codes.REGISTERED_TWICE, message, own.span(token.start, token.end), help=help)
+
+
+def _registrations(tokens: Sequence[Token]) -> Iterator[tuple[str, Token]]:
+    """Operators that blocks of `TORCH_LIBRARY` define with texts, with their namespaces, and the texts."""
+    for place, token in enumerate(tokens[:-2]):
+        if not _REGISTERING.fullmatch(token.text) or tokens[place + 1].text != "(":
+            continue
+        namespace, opening = tokens[place + 2].text, closing_index(tokens, place + 1) + 1
+        if opening >= len(tokens) or tokens[opening].text != "{":
+            continue
+        body = tokens[opening : closing_index(tokens, opening)]
+        for before, bracket, text in zip(body, body[1:], body[2:], strict=False):
+            if before.text == "def" and bracket.text == "(" and text.text.startswith('"'):
+                name = text.text.strip('"').partition("(")[0].strip()
+                yield name if "::" in name else f"{namespace}::{name}", text
