@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.migrate.importing.library_file import library_text
 from opwright.migrate.importing.run import ImportRequest, ReadOperators, read_operators
 
 KERNELS = "#include <torch/library.h>\nat::Tensor f(const at::Tensor& x);\nat::Tensor g(const at::Tensor& x);\n"
@@ -205,6 +206,27 @@ def test_functions_of_modules_that_a_block_names_for_itself(kernel: str) -> None
     block = "PYBIND11_MODULE(acme, m) {\n  auto f = &b::f;\n  namespace n = c;\n"
     block += f'  auto s = m.def_submodule("s");\n  m.def("f", {kernel});\n  s.def("g", &b::f);\n}}\n'
     assert list(kernels(read(a_cpp=KERNELS + functions + block))) == ["s_g"]
+
+
+def test_views_and_alias_sets_that_no_run_takes(tmp_path: Path) -> None:
+    """A view without its copying form keeps its kernels by hand, and one alias set for two arguments is refused."""
+    schemas = {
+        "view": ("view(Tensor(a) x) -> Tensor(a)", "by hand"),
+        "cut": ("cut(Tensor(a) x) -> Tensor(a)", "f"),
+        "cut_copy": ("cut_copy(Tensor x) -> Tensor", "f"),
+        "both": ("both(Tensor(a!) x, Tensor(a!) y) -> ()", None),
+        "given": ("given(Tensor! x) -> Tensor!", None),
+        "apart": ("apart(Tensor! x, Tensor! y) -> ()", "f"),
+    }
+    tags = {"cut_copy": ", {at::Tag::view_copy}"}
+    block = "".join(f'm.def("{schema}"{tags.get(name, "")});\n' for name, (schema, _) in schemas.items())
+    kernel = "".join(f'm.impl("{name}", &f);\n' for name in schemas if name not in tags)
+    texts = f'TORCH_LIBRARY(acme, m) {{\n{block}m.def("all(Tensor(a) x) -> Tensor(a)", &f);\n}}\n'
+    texts += 'TORCH_LIBRARY_IMPL(acme, CompositeExplicitAutogradNonFunctional, m) { m.impl("cut_copy", &f); }\n'
+    operators = read(a_cpp=f"{KERNELS}{texts}TORCH_LIBRARY_IMPL(acme, CPU, m) {{\n{kernel}}}\n")
+    assert kernels(operators) == {**{name: kept for name, (_, kept) in schemas.items() if kept}, "all": "f"}
+    (tmp_path / "acme.yaml").write_text(library_text(operators.imported, operators.head))
+    assert main(["generate", "--library", "acme.yaml", "--out", "out"]) == 0
 
 
 def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> None:

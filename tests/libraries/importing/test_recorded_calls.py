@@ -115,6 +115,27 @@ def test_arguments_that_are_given_back_are_told() -> None:
     assert notes == [("1 of 3 calls shows that it returns `y` itself, as `Tensor(a)` says",), ()]
 
 
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (("CPU",), True),
+        (("CompositeExplicitAutograd",), True),
+        (("CPU", "CompositeImplicitAutograd"), True),
+        (("CompositeImplicitAutograd", "Meta"), False),
+        (("CPU", "AutogradCPU"), False),
+    ],
+)
+def test_gradients_are_told_of_kernels_below_autograd(keys: tuple[str, ...], *, told: bool) -> None:
+    """A kernel that is called for Autograd itself goes on to record what it records."""
+    place = SourcePlace("a.cpp", 1, 1)
+    rows = [RegistrationStatement("acme", "f", place, schema="f(Tensor x) -> Tensor")]
+    rows += [RegistrationStatement("acme", "f", place, keys=(key,), kernel="k") for key in keys]
+    tried = TriedCalls({"acme::f": 1}, {"acme::f": [("records", "", 1)]}, CallCounts(Counter(), Counter()))
+    (schema, *kernels) = with_tried(rows, tried)
+    assert any("gradients flow" in note for note in schema.notes) is told
+    assert [bool(row.gives) for row in kernels] == [told and "Implicit" not in key for key in keys]
+
+
 @pytest.mark.usefixtures("torch")
 def test_commands_without_calls_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     """A command that calls nothing, or that cannot be run, leaves no file."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.cpp_expressions import condition_fault
@@ -12,7 +13,14 @@ from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.drafted_requirements import drafted_requirements
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.stable_types import type_notes
-from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
+from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    LIBRARY_KEYS,
+    META,
+)
+from opwright.model.native_function import is_view_schema
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
@@ -88,7 +96,7 @@ class ImportedOperators(NamedTuple):
 def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOperators:
     """The operators that statements register, in their order."""
     by_name: dict[tuple[str, str], list[RegistrationStatement]] = {}
-    for statement in statements:
+    for statement in _with_views_by_hand(statements):
         by_name.setdefault((statement.namespace, statement.name), []).append(statement)
     operators: list[ImportedOperator] = []
     taken: list[SourcePlace] = []
@@ -103,6 +111,26 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
         refused += merged.refused
     is_stable = any(statement.is_stable and statement.schema for statement in statements)
     return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable, tuple(refused))
+
+
+def _with_views_by_hand(statements: Sequence[RegistrationStatement]) -> Iterator[RegistrationStatement]:
+    """Statements in which the kernels of a view stay by hand, unless the sources have the copying form of it, too."""
+    with_kernel = {(row.namespace, row.name, key) for row in statements for key in row.keys}
+    copies = {(row.namespace, row.name) for row in statements if "view_copy" in row.tags}
+    copies = {copy for copy in copies if (*copy, COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name) in with_kernel}
+    views: dict[tuple[str, str], str] = {}
+    for row in statements if any("(a" in row.schema for row in statements) else ():
+        with contextlib.suppress(SchemaFault):
+            schema = read_written_schema(row.schema)
+            copy = f"{schema.name.base}_copy" + (f".{schema.name.overload}" if schema.name.overload else "")
+            if is_view_schema(schema, frozenset(row.tags)) and (row.namespace, copy) not in copies:
+                views[row.namespace, row.name] = copy
+    for row in statements:
+        is_composite = (row.namespace, row.name, COMPOSITE_IMPLICIT.name) in with_kernel
+        copy = views.get((row.namespace, row.name), "") if not is_composite else ""
+        told = f"functionalization of a view needs its copying form, `{copy}` with the tag `view_copy`"
+        row = row._replace(notes=(*row.notes, told)) if copy and row.schema else row
+        yield row._replace(by_hand=row.by_hand or row.kernel or "a view") if copy and row.keys else row
 
 
 class _Operator:
@@ -256,9 +284,14 @@ class _Operator:
 
 
 def _parameter_refusal(schema: FunctionSchema) -> str:
-    """Why an argument cannot be a parameter in generated C++; empty if all can."""
+    """Why arguments cannot be parameters in generated C++, with what they write; empty if all can."""
     words = [argument.name for argument in schema.arguments.all if argument.name in CPP_WORDS]
-    return f"the argument name `{words[0]}` is a C++ keyword" if words else ""
+    if words:
+        return f"the argument name `{words[0]}` is a C++ keyword"
+    written = [str(argument.annotation) for argument in schema.arguments.all if argument.is_write]
+    returned = {str(result.annotation) for result in schema.returns if result.is_write}
+    is_unclear = len(written) > len({*written}) or not returned.issubset(written)
+    return "its written arguments and results have no alias set each" if is_unclear else ""
 
 
 def _records_itself(row: RegistrationStatement) -> bool:

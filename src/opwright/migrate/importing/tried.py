@@ -8,6 +8,7 @@ from typing import Final
 from opwright.migrate.importing.operators import RECORDS, is_below_autograd
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement
+from opwright.model.dispatch_key import META
 from opwright.source.terminal import counted
 
 #: A kind of fact -> what is said of it, with the argument.
@@ -42,24 +43,26 @@ def arguments_of_functions(tried: TriedCalls) -> dict[str, dict[str, int]]:
 
 def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -> list[RegistrationStatement]:
     """Statements with notes about what calls show, and with the kernels that record gradients."""
-    graded = {(row.namespace, row.name) for row in statements for key in row.keys if key.startswith("Autograd")}
+    keys = [(row.namespace, row.name, key) for row in statements for key in row.keys]
+    graded = {(namespace, name) for namespace, name, key in keys if key.startswith("Autograd")}
+    below = {(space, name) for space, name, key in keys if key != META.name and is_below_autograd([key])} - graded
     rows = []
     for row in statements:
         operator = f"{row.namespace}::{row.name}"
         if row.schema and not row.is_bound:
-            is_graded = (row.namespace, row.name) in graded
-            row = row._replace(notes=(*row.notes, *_notes(operator, tried, is_graded=is_graded)))
-        is_below = row.keys and is_below_autograd(row.keys) and (row.namespace, row.name) not in graded
-        if is_below and row.kernel and not row.gives and tried.of(operator, "records"):
+            is_below = (row.namespace, row.name) in below
+            row = row._replace(notes=(*row.notes, *_notes(operator, tried, is_below=is_below)))
+        is_called = bool(row.keys) and is_below_autograd(row.keys) and (row.namespace, row.name) in below
+        if is_called and row.kernel and not row.gives and tried.of(operator, "records"):
             row = row._replace(gives="operators, as calls show")
         rows.append(row)
     return rows
 
 
-def _notes(operator: str, tried: TriedCalls, *, is_graded: bool) -> Iterator[str]:
+def _notes(operator: str, tried: TriedCalls, *, is_below: bool) -> Iterator[str]:
     written = {name for name, _ in tried.of(operator, "declared")}
     for kind in ("writes", "shares", "returns", "records", "fake"):
-        if kind == "records" and is_graded:
+        if kind == "records" and not is_below:
             continue
         for name, count in tried.of(operator, kind):
             if kind == "returns" and name in written:
