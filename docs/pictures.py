@@ -143,18 +143,14 @@ TERMINALS: Final = (
 
 
 def _printed(command: str, folder: Path) -> str:
-    """What a command prints, without the place of the environment in which it runs, and without the seconds it took.
-
-    Those are of one run on a machine that may do other work; the bars show what `make bench` measures.
-    """
+    """What a command prints, without the place of the environment in which it runs."""
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "FORCE_COLOR": "1"}
     pipe, same = subprocess.PIPE, subprocess.STDOUT
     done = subprocess.run(
         command, cwd=folder, env=environment, shell=True, stdout=pipe, stderr=same, text=True, check=False
     )
-    text = re.sub(r"(unchanged), [\d.]+ s$", r"\1", done.stdout, flags=re.MULTILINE)
-    return text.replace(f"{sys.prefix}/", "").rstrip("\n")
+    return done.stdout.replace(f"{sys.prefix}/", "").rstrip("\n")
 
 
 def picture(terminal: Terminal, folder: Path) -> str:
