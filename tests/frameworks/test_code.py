@@ -67,7 +67,7 @@ def test_sources_name_one_framework_each(generate_library: GenerateLibrary) -> N
     sources = {
         name: (out / "src" / "acme" / f"{name}.cpp").read_text() for name in ("calls", "torch", "jax", "tvm_ffi")
     }
-    words = {"torch": "torch/csrc", "jax": "jax_call", "tvm_ffi": "tvm_ffi_call"}
+    words = {"torch": "torch_call", "jax": "jax_call", "tvm_ffi": "tvm_ffi_call"}
     for name, source in sources.items():
         assert {framework for framework, word in words.items() if word in source} == {name} - {"calls"}
     assert "{&cpu_0, &cuda_0}" in sources["calls"]

@@ -236,6 +236,7 @@ def _row(operator: ViewOperator) -> str:
         str(len(new_results(function))),
         f"&infer_{operator.place}",
         "&::opwright::copied_argument",
+        "&::opwright::refuse_call",
         f"&check_values_{operator.place}" if _has_values(function) else "nullptr",
         f"{{{', '.join(kernels)}}}",
     ]

@@ -61,6 +61,24 @@ def parameters(function: NativeFunction, annotations: dict[str, str]) -> str:
     return ", ".join([*shown, *(["*", *rest] if rest else [])])
 
 
+def passed(function: NativeFunction) -> str:
+    """The arguments that a Python function passes on, where one number stands for all items of a list of given length.
+
+    >>> import opwright
+    >>> passed(opwright.load()["avg_pool2d"]).split(", ")[1]
+    '[kernel_size] * 2 if isinstance(kernel_size, int) else kernel_size'
+    """
+    texts = []
+    for argument in function.arguments.all:
+        name = variable_name(argument.name)
+        form, listed = view_type(argument.type), argument.type.list_like
+        word = {"integers": "int", "reals": "float"}.get(form.kind) if form is not None else None
+        if word is not None and listed is not None and listed.size is not None:
+            name = f"[{name}] * {listed.size} if isinstance({name}, {word}) else {name}"
+        texts.append(name)
+    return ", ".join(texts)
+
+
 def _parameter(argument: Argument, annotations: dict[str, str]) -> str:
     form = view_type(argument.type)
     assert form is not None
@@ -189,7 +207,7 @@ def _body(operator: ViewOperator) -> str:
             tensors.append(name)
         else:
             keys.append(key)
-    passed, place = ", ".join(names), operator.place
+    place = operator.place
     key = f"({', '.join(keys)}{',' if len(keys) == 1 else ''})"
     lines = [
         docstring(operator),
@@ -197,7 +215,7 @@ def _body(operator: ViewOperator) -> str:
         f"        _program = _operator_{place}.exact.get({key})",
         "        if _program is not None:",
         f"            return _program({', '.join(tensors)})",
-        f"    return _operator_{place}({passed})",
+        f"    return _operator_{place}({passed(operator.function)})",
     ]
     return "\n".join(lines)
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.convention.dispatcher import returned_arguments
-from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries import stable_convention as stable
-from opwright.libraries.emit.stable import StableLibrary, schema_registrations, stable_libraries
+from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.emit.stable import StableLibrary, stable_libraries
 from opwright.libraries.frameworks.calls import view_libraries
-from opwright.libraries.frameworks.view_convention import DEVICES, ViewLibrary, ViewOperator, new_results
-from opwright.model.dispatch_key import LIBRARY_KEYS
+from opwright.libraries.frameworks.view_convention import DEVICES, ViewLibrary, ViewOperator, returned_places
+from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import include_line
+from opwright.syntax.cpp import string_literal
 
-_HEADERS: Final = ("opwright/torch_call.h", "torch/csrc/stable/library.h")
-#: What makes the device of the tensors of a call the current one.
-_GUARD_HEADER: Final = "torch/csrc/stable/accelerator.h"
 _KEYS: Final = {word: key for key, word in DEVICES.items()}
 
 
@@ -37,65 +33,60 @@ def _units(job: Job) -> Sequence[_Unit]:
     return [_Unit(unit, libraries[unit.library.library]) for unit in view_libraries(job)]
 
 
-def _called(unit: ViewLibrary, operator: ViewOperator, device: str) -> str:
+def _function(unit: ViewLibrary, operator: ViewOperator, device: str) -> str:
     """The function that PyTorch calls for a device."""
-    function = operator.function
-    results = new_results(function)
-    arguments = function.arguments.all
-    counts = f"{len(arguments)}, {len(results)}"
-    lines = [f"  ::opwright::TorchCall<{counts}> opwright_call({unit.table}()[{operator.place}]);"]
-    lines += [f"  opwright_call.add({argument.name});" for argument in arguments]
-    tensors = [argument for argument in arguments if argument.type.text == "Tensor"]
-    if device != "cpu" and function.device_guard and tensors:
-        guard = "torch::stable::accelerator::DeviceGuard"
-        lines.append(f"  const {guard} opwright_guard({tensors[0].name}.get_device_index());")
-    lines.append(f"  opwright_call.run(::opwright::KernelDevice::{device});")
-    places = iter(range(len(results)))
-    values = [
-        f"opwright_call.result({next(places)})" if name is None else name
-        for name in returned_arguments(function.schema)
-    ]
-    if values:
-        joined = ", ".join(values)
-        lines.append(f"  return {joined if len(values) == 1 else f'{{{joined}}}'};")
-    signature = stable.signature(function)
-    return "\n".join([f"{signature.definition(_name(operator, device))} {{", *lines, "}"])
+    sets_device = str(operator.function.device_guard).lower()
+    facts = f"{_name(operator, device)}, {operator.place}, {device}, {sets_device}, {returned_places(operator)}"
+    return f"OPWRIGHT_TORCH_FUNCTION({unit.table}, {facts})"
 
 
 def _name(operator: ViewOperator, device: str) -> str:
-    return f"{operator.name}_{_KEYS[device]}"
+    return f"opwright_{operator.name}_{device}"
+
+
+def _registered(kind: str, namespace: str, key: str, statements: list[str]) -> str:
+    """What registers schemas, or the kernels of a key."""
+    head = f'static const ::opwright::TorchLibrary opwright_{kind}("{namespace}", {key}, '
+    return f"{head}[](const ::opwright::TorchLibrary& m) {{\n{''.join(statements)}}});" if statements else ""
+
+
+def _schema(unit: _Unit, function: NativeFunction) -> str:
+    """Registration of a schema, with its tags if the oldest release can have any."""
+    tags = ", ".join([f"torch_tag_{tag}()" for tag in stable.registered_tags(function)])
+    with_tags = f", {{{tags}}}" if tags and unit.stable.oldest_release >= stable.TAGS_SINCE else ""
+    return f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"
 
 
 def _source(unit: _Unit, context: FragmentContext) -> Slots:
-    views, api = unit.views, unit.views.library.library.api
-    calls = [
-        _called(views, operator, device)
+    views, namespace = unit.views, unit.views.namespace
+    called = [
+        (operator, device)
         for operator in views.operators
         if not operator.function.manual_kernel_registration
         for device in operator.kernels
     ]
-    called = enclose(f"{api}::opwright_torch", "\n".join(["namespace {", *calls, "} // namespace"])) if calls else ""
-    registrations = []
-    for key in LIBRARY_KEYS.values():
-        statements = [
-            f'  m.impl("{operator.function.name.text}", '
-            f"TORCH_BOX(&::{api}::opwright_torch::{_name(operator, device)}));\n"
-            for operator in views.operators
-            for device in operator.kernels
-            if _KEYS[device] == key.name
-        ]
-        if statements:
-            head = f"STABLE_TORCH_LIBRARY_IMPL({views.namespace}, {key.name}, m)"
-            registrations.append(f"{head} {{\n{''.join(statements)}}}")
-    has_cuda = any("cuda" in operator.kernels for operator in views.operators)
+    # Python defines overloads that call other ones, with kernels in Python.
+    schemas = [_schema(unit, function) for function in unit.stable.functions if not calls_another_form(function)]
+    registrations = [
+        _registered(
+            f"kernels_{key}",
+            namespace,
+            f'"{key}"',
+            [
+                f'  m.impl("{operator.function.name.text}", {_name(operator, device)});\n'
+                for operator, device in called
+                if _KEYS[device] == key
+            ],
+        )
+        for key in DEVICES
+    ]
     return {
-        "namespace": views.namespace,
+        "namespace": namespace,
         "number": stable.target_version(unit.stable.oldest_release),
-        "includes": list(map(include_line, (*_HEADERS, *((_GUARD_HEADER,) if has_cuda else ())))),
         "table": views.table,
-        "calls": called,
-        "schemas": schema_registrations(unit.stable),
-        "registrations": registrations,
+        "functions": "\n".join([_function(views, operator, device) for operator, device in called]),
+        "schemas": _registered("schemas", namespace, "nullptr", schemas),
+        "registrations": [text for text in registrations if text],
     }
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries.frameworks.calls import view_libraries
-from opwright.libraries.frameworks.view_convention import ViewLibrary, ViewOperator
+from opwright.libraries.frameworks.view_convention import ViewLibrary, ViewOperator, returned_places
 
 
 def tvm_ffi_units(job: Job) -> Sequence[ViewLibrary]:
@@ -16,13 +15,8 @@ def tvm_ffi_units(job: Job) -> Sequence[ViewLibrary]:
 
 
 def _function(unit: ViewLibrary, operator: ViewOperator) -> str:
-    names = [argument.name for argument in operator.function.arguments.all]
-    places, count = [], 0
-    for name in returned_arguments(operator.function.schema):
-        places.append(str(count) if name is None else f"~{names.index(name)}")
-        count += name is None
-    listed = ", ".join(places) or "0"
-    return f"OPWRIGHT_TVM_FFI_FUNCTION({unit.table}, {operator.name}, {operator.place}, {len(places)}, {listed})"
+    facts = f"{operator.name}, {operator.place}, {returned_places(operator)}"
+    return f"OPWRIGHT_TVM_FFI_FUNCTION({unit.table}, {facts})"
 
 
 def _source(unit: ViewLibrary, context: FragmentContext) -> Slots:

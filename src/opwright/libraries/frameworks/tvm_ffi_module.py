@@ -6,10 +6,10 @@ from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.libraries.frameworks.jax_module import ANNOTATIONS, docstring, parameters, result_class
+from opwright.libraries.frameworks.jax_module import ANNOTATIONS, docstring, parameters, passed, result_class
 from opwright.libraries.frameworks.tvm_ffi_code import tvm_ffi_units
 from opwright.libraries.frameworks.view_convention import ViewLibrary, ViewOperator
-from opwright.syntax.python import string_literal, variable_name
+from opwright.syntax.python import string_literal
 
 _ANNOTATIONS: Final = {**ANNOTATIONS, "tensor": "Any", "tensors": "Sequence[Any]"}
 
@@ -19,8 +19,7 @@ def _function(unit: ViewLibrary, operator: ViewOperator) -> str:
     names = [(name or "") for name in returned_arguments(function.schema)]
     named = [(result.name or name, 0) for result, name in zip(function.schema.returns, names, strict=True)]
     make, annotation, text = result_class(operator, "Any", named)
-    passed = ", ".join([variable_name(argument.name) for argument in function.arguments.all])
-    call = f"_operator_{operator.place}({passed})"
+    call = f"_operator_{operator.place}({passed(function)})"
     head = ""
     if len(named) > 1:
         # To iterate over an array of TVM FFI takes longer than to ask for its items.

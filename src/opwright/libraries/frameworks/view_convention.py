@@ -145,6 +145,16 @@ class ViewOperator(NamedTuple):
         return self.function.name.unambiguous
 
 
+def returned_places(operator: ViewOperator) -> str:
+    """C++ text of the number of results and their places: the number of a new one, or `~` that of an argument."""
+    names = [argument.name for argument in operator.function.arguments.all]
+    places, count = [], 0
+    for returned in returned_arguments(operator.function.schema):
+        places.append(str(count) if returned is None else f"~{names.index(returned)}")
+        count += returned is None
+    return f"{len(places)}, {', '.join(places) or '0'}"
+
+
 class ViewLibrary(NamedTuple):
     """A library whose kernels get borrowed tensors, with the operators that have kernels."""
 

@@ -10,36 +10,26 @@
 #include <string>
 #include <type_traits>
 
-#if defined(__GNUC__) || defined(__clang__)
-#define OPWRIGHT_COLD __attribute__((noinline, cold))
-#else
-#define OPWRIGHT_COLD
-#endif
-
 namespace opwright {
 
 // Raises with a message.
-[[noreturn]] void refuse(std::initializer_list<std::string> parts);
+[[noreturn]] void refuse(std::initializer_list<Part> parts);
 
-[[noreturn]] OPWRIGHT_COLD inline void fail(const char* where, std::initializer_list<std::string> parts) {
-  std::string reason;
-  for (const std::string& part : parts) {
-    reason += part;
-  }
-  refuse({where, " cannot be computed: ", reason});
+[[noreturn]] OPWRIGHT_COLD inline void fail(const char* where, std::initializer_list<Part> parts) {
+  refuse({where, " cannot be computed: ", joined(parts)});
 }
 
 [[noreturn]] OPWRIGHT_COLD inline void fail_range(
     const char* where, std::int64_t left, const char* sign, std::int64_t right) {
-  fail(where, {std::to_string(left), sign, std::to_string(right), " has more than 64 bits"});
+  fail(where, {shown(left), sign, shown(right), " has more than 64 bits"});
 }
 
 [[noreturn]] OPWRIGHT_COLD inline void fail_index(const char* where, std::int64_t index, std::int64_t count) {
-  fail(where, {"index ", std::to_string(index), " is out of range for a list of ", std::to_string(count)});
+  fail(where, {"index ", shown(index), " is out of range for a list of ", shown(count)});
 }
 
 [[noreturn]] OPWRIGHT_COLD inline void fail_dimension(const char* where, std::int64_t dim, std::int64_t rank) {
-  fail(where, {"dimension ", std::to_string(dim), " is out of range for a tensor of rank ", std::to_string(rank)});
+  fail(where, {"dimension ", shown(dim), " is out of range for a tensor of rank ", shown(rank)});
 }
 
 // The place of an item of a list, or of a dimension of a tensor, which may be counted from the end.
@@ -101,14 +91,14 @@ inline std::int64_t checked_multiply(std::int64_t left, std::int64_t right, cons
 
 inline std::int64_t checked_negate(std::int64_t number, const char* where) {
   if (number == INT64_MIN) {
-    fail(where, {"-(", std::to_string(number), ") has more than 64 bits"});
+    fail(where, {"-(", shown(number), ") has more than 64 bits"});
   }
   return -number;
 }
 
 inline void check_divisor(std::int64_t number, const char* sign, std::int64_t by, const char* where) {
   if (by == 0) {
-    fail(where, {std::to_string(number), sign, "0 divides by zero"});
+    fail(where, {shown(number), sign, "0 divides by zero"});
   }
 }
 
@@ -182,12 +172,12 @@ inline std::string shown(const Numeric& number) {
     case Numeric::Kind::boolean:
       return number.integer != 0 ? "True" : "False";
     case Numeric::Kind::integer:
-      return shown(number.integer);
+      return std::string(shown(number.integer).text());
     case Numeric::Kind::complex:
       std::snprintf(text, sizeof(text), "(%g%+gj)", number.real, number.imaginary);
       return text;
     default:
-      return shown(number.real);
+      return std::string(shown(number.real).text());
   }
 }
 

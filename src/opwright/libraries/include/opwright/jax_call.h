@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <exception>
-#include <string>
 
 namespace opwright {
 
@@ -53,7 +51,7 @@ class JaxCall {
   JaxCall(const Operator& op, KernelDevice device, XLA_FFI_CallFrame* frame) : op_(op), device_(device), frame_(frame) {}
 
   void run() {
-    Value* const values = static_cast<Value*>(arena_.bytes(sizeof(Value) * static_cast<std::size_t>(op_.argument_count)));
+    Value* const values = arena_.items<Value>(static_cast<std::size_t>(op_.argument_count));
     const std::int64_t* counts = nullptr;
     const std::int32_t at = attribute("opwright_counts", 15);
     if (at >= 0) {
@@ -65,7 +63,7 @@ class JaxCall {
       arguments.ctx = frame_->ctx;
       if (XLA_FFI_Error* error = frame_->api->XLA_FFI_Stream_Get(&arguments)) {
         destroy(error);
-        throw std::runtime_error("XLA has no stream for this call");
+        throw ViewError("XLA has no stream for this call");
       }
       stream_ = arguments.stream;
     }
@@ -82,16 +80,16 @@ class JaxCall {
         continue;
       }
       if (operand + count > frame_->args.size) {
-        throw std::runtime_error("XLA passes fewer arrays than the operator takes");
+        throw ViewError("XLA passes fewer arrays than the operator takes");
       }
-      TensorView* const views = arena_.views(static_cast<std::size_t>(count));
+      TensorView* const views = arena_.items<TensorView>(static_cast<std::size_t>(count));
       for (std::int64_t item = 0; item < count; ++item) {
         const auto* buffer = static_cast<const XLA_FFI_Buffer*>(frame_->args.args[operand++]);
         if (argument.is_written) {
           // XLA puts the result where the argument is; elsewhere the kernel would change a value that it only reads.
           const auto* result = static_cast<const XLA_FFI_Buffer*>(frame_->rets.rets[op_.result_count + written++]);
           if (result->data != buffer->data) {
-            throw std::runtime_error(std::string(op_.name) + ": XLA did not alias `" + argument.name + "` and its result");
+            op_.refuse(op_, {": XLA did not alias `", argument.name, "` and its result"});
           }
           buffer = result;
         }
@@ -100,7 +98,7 @@ class JaxCall {
       values[place] = value_of(views, static_cast<std::size_t>(count));
     }
     set_layouts(op_, values, arena_);
-    TensorView* const results = arena_.views(static_cast<std::size_t>(op_.result_count));
+    TensorView* const results = arena_.items<TensorView>(static_cast<std::size_t>(op_.result_count));
     for (std::int32_t place = 0; place < op_.result_count; ++place) {
       results[place] = view(*static_cast<const XLA_FFI_Buffer*>(frame_->rets.rets[place]));
     }
@@ -148,7 +146,7 @@ class JaxCall {
         break;
       }
       default:
-        throw std::runtime_error(std::string("the attribute ") + argument.name + " has a form that the operator does not take");
+        op_.refuse(op_, {": the attribute `", argument.name, "` has a form that the operator does not take"});
     }
   }
 

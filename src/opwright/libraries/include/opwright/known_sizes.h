@@ -4,6 +4,7 @@
 
 #include <opwright/arithmetic.h>
 #include <opwright/refusal.h>
+#include <opwright/size_list.h>
 #include <opwright/values.h>
 
 #include <algorithm>
@@ -26,19 +27,15 @@
 namespace opwright {
 
 // Raises with a message.
-[[noreturn]] inline void refuse(std::initializer_list<std::string> parts) {
-  std::string message;
-  for (const std::string& part : parts) {
-    message += part;
-  }
-  throw std::runtime_error(message);
+[[noreturn]] inline void refuse(std::initializer_list<Part> parts) {
+  throw std::runtime_error(joined(parts));
 }
 
 std::string shown(const DeviceFacts& device);
 
 // Dimensions as an operator takes them: one, several, or none.
 template <class Dims>
-std::vector<std::int64_t> dim_list(const Dims& dims) {
+SizeList dim_list(const Dims& dims) {
   if constexpr (std::is_same_v<Dims, std::nullopt_t>) {
     return {};
   } else if constexpr (std::is_integral_v<Dims>) {
@@ -49,8 +46,8 @@ std::vector<std::int64_t> dim_list(const Dims& dims) {
 }
 
 template <class Dims>
-std::vector<std::int64_t> dim_list(const std::optional<Dims>& dims) {
-  return dims.has_value() ? dim_list(*dims) : std::vector<std::int64_t>();
+SizeList dim_list(const std::optional<Dims>& dims) {
+  return dims.has_value() ? dim_list(*dims) : SizeList();
 }
 
 template <class Value>
@@ -81,11 +78,11 @@ inline bool is_one_of(const DtypeFacts& dtype, std::uint64_t codes) {
   return is_one_of(dtype.code, codes);
 }
 
-inline std::string shown(const DtypeFacts& dtype) {
+inline const char* shown(const DtypeFacts& dtype) {
   return dtype_name(dtype.code);
 }
 
-inline std::string shown(const std::vector<std::int64_t>& list) {
+inline std::string shown(const SizeList& list) {
   return shown_list(list, [](const auto& item) { return shown(item); });
 }
 
@@ -96,7 +93,7 @@ struct KnownSizes {
   using ScalarType = DtypeFacts;
   using Device = DeviceFacts;
   using Scalar = Numeric;
-  using List = std::vector<std::int64_t>;
+  using List = SizeList;
 
   OPWRIGHT_INLINE static std::int64_t size(const TensorFacts& tensor, std::int64_t dim, const char* where) {
     return tensor.begin()[checked_dimension(dim, tensor.dim(), where)];
@@ -139,7 +136,7 @@ struct KnownSizes {
   static List concatenate(std::initializer_list<List> parts) {
     List joined;
     for (const List& part : parts) {
-      joined.insert(joined.end(), part.begin(), part.end());
+      joined.append(part.begin(), part.end());
     }
     return joined;
   }
@@ -195,7 +192,7 @@ struct KnownSizes {
           fail(where, {"sizes ", shown(common), " and ", shown(shape), " do not broadcast"});
         }
       }
-      common = std::move(joined);
+      common = joined;
     }
     return common;
   }
@@ -213,7 +210,7 @@ struct KnownSizes {
         continue;
       }
       if (is_reduced[position]) {
-        fail(where, {"dimension ", std::to_string(position), " is named twice"});
+        fail(where, {"dimension ", shown(position), " is named twice"});
       }
       is_reduced[position] = true;
     }
@@ -483,7 +480,7 @@ inline void check_written(const char* kind, const TensorFacts& tensor, const Dty
 
 // Checks an argument that an operator overwrites with a result.
 inline void check_inplace(
-    const TensorFacts& self, const std::vector<std::int64_t>& size, const DtypeFacts& dtype, const DeviceFacts& device) {
+    const TensorFacts& self, const SizeList& size, const DtypeFacts& dtype, const DeviceFacts& device) {
   check_written("in-place operand", self, dtype, device);
   OPWRIGHT_REQUIRE(
       KnownSizes::sizes(self) == size, "Bad in-place call: input tensor size ", shown(KnownSizes::sizes(self)),

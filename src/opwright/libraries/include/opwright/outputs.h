@@ -32,12 +32,8 @@
 
 namespace opwright {
 
-[[noreturn]] C10_NOINLINE inline void refuse(std::initializer_list<std::string> parts) {
-  std::string message;
-  for (const std::string& part : parts) {
-    message += part;
-  }
-  TORCH_CHECK(false, message);
+[[noreturn]] C10_NOINLINE inline void refuse(std::initializer_list<Part> parts) {
+  TORCH_CHECK(false, joined(parts));
 }
 
 // Whether an optional argument has a value. An undefined tensor counts as none.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -10,16 +11,47 @@
 // Refuses a call that does not fulfil a condition, with the parts of a message. What makes the message is a function of
 // its own: in the way of calls that are taken, its code costs as much as half of the check.
 #if defined(__GNUC__) || defined(__clang__)
-#define OPWRIGHT_REQUIRE(condition, ...)                                             \
-  if (__builtin_expect(!(condition), 0)) [&]() __attribute__((noinline, cold)) {     \
-    ::opwright::refuse({__VA_ARGS__});                                               \
+#define OPWRIGHT_COLD __attribute__((noinline, cold))
+#define OPWRIGHT_REQUIRE(condition, ...)                          \
+  if (__builtin_expect(!(condition), 0)) [&]() OPWRIGHT_COLD {    \
+    ::opwright::refuse({__VA_ARGS__});                            \
   }()
 #else
+#define OPWRIGHT_COLD
 #define OPWRIGHT_REQUIRE(condition, ...) \
   if (!(condition)) ::opwright::refuse({__VA_ARGS__})
 #endif
 
 namespace opwright {
+
+// A part of a message: a text that somebody keeps until the message is made, or a short one of its own. It owns no memory,
+// since the code that gives up what parts own takes longer to compile than all else of a check.
+class Part {
+ public:
+  OPWRIGHT_COLD Part(const char* text) : text_(text), size_(std::strlen(text)) {}
+  OPWRIGHT_COLD Part(const std::string& text) : text_(text.data()), size_(text.size()) {}
+
+  template <class Number>
+  OPWRIGHT_COLD Part(const char* format, Number number)
+      : size_(static_cast<std::size_t>(std::snprintf(own_, sizeof(own_), format, number))) {}
+
+  std::string_view text() const {
+    return {text_ == nullptr ? own_ : text_, size_};
+  }
+
+ private:
+  const char* text_ = nullptr;
+  std::size_t size_;
+  char own_[32];
+};
+
+inline std::string joined(std::initializer_list<Part> parts) {
+  std::string message;
+  for (const Part& part : parts) {
+    message += part.text();
+  }
+  return message;
+}
 
 // Whether the dtype with this code is one of those whose bits are set.
 inline constexpr bool is_one_of(int code, std::uint64_t codes) {
@@ -37,7 +69,7 @@ inline const char* dtype_name(int code) {
   return code >= 0 && code < static_cast<int>(sizeof(names) / sizeof(*names)) ? names[code] : "unknown";
 }
 
-inline std::string shown(const char* text) {
+inline const char* shown(const char* text) {
   return text;
 }
 
@@ -58,21 +90,19 @@ inline bool is_power_of_two(std::int64_t number) {
   return number > 0 && (number & (number - 1)) == 0;
 }
 
-inline std::string shown(std::int64_t number) {
-  return std::to_string(number);
+inline Part shown(std::int64_t number) {
+  return {"%lld", static_cast<long long>(number)};
 }
 
-inline std::string shown(int number) {
-  return std::to_string(number);
+inline Part shown(int number) {
+  return {"%d", number};
 }
 
-inline std::string shown(double number) {
+inline Part shown(double number) {
   if (number != number) {
     return "nan"; // Whatever its sign is.
   }
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", number);
-  return text;
+  return {"%g", number};
 }
 
 // A list as Python shows it, with a function for its items.
@@ -80,7 +110,8 @@ template <class List, class Show>
 std::string shown_list(const List& list, Show show) {
   std::string text = "[";
   for (const auto& item : list) {
-    text += (text.size() > 1 ? ", " : "") + show(item);
+    text += text.size() > 1 ? ", " : "";
+    text += Part(show(item)).text();
   }
   return text + "]";
 }

@@ -25,7 +25,7 @@ inline bool is_on_cpu(const at::Tensor& tensor) {
   return tensor.is_cpu();
 }
 
-inline std::string shown(at::ScalarType dtype) {
+inline const char* shown(at::ScalarType dtype) {
   return dtype_name(static_cast<int>(dtype));
 }
 

@@ -234,11 +234,12 @@ Elements<Value> elements(const TensorFacts& tensor) {
 
 // Checks an out tensor, and resizes it if it has other sizes.
 inline void resize_out(
-    const TensorFacts& out, const std::vector<std::int64_t>& size, const DtypeFacts& dtype, const DeviceFacts& device) {
+    const TensorFacts& out, const SizeList& size, const DtypeFacts& dtype, const DeviceFacts& device) {
   check_written("out tensor", out, dtype, device);
-  if (Concrete::sizes(out) != size) {
+  if (!(Concrete::sizes(out) == size)) {
     std::array<StableIValue, 3> stack{
-        torch::stable::detail::from(out.tensor()), torch::stable::detail::from(size),
+        torch::stable::detail::from(out.tensor()),
+        torch::stable::detail::from(std::vector<std::int64_t>(size.begin(), size.end())),
         torch::stable::detail::from(std::nullopt)};
     TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::resize_", "", stack.data(), TORCH_ABI_VERSION));
     torch::stable::detail::to<torch::stable::Tensor>(stack[0]);

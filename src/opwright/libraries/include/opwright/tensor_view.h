@@ -4,13 +4,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
+#include <exception>
 #include <type_traits>
 
 namespace opwright {
+
+// An error with a text that lives as long as the program. `std::runtime_error` takes longer to compile than all of this.
+class ViewError : public std::exception {
+ public:
+  explicit ViewError(const char* text) : text_(text) {}
+
+  const char* what() const noexcept override {
+    return text_;
+  }
+
+ private:
+  const char* text_;
+};
 
 // Dtypes, with the numbers that PyTorch gives them.
 enum class Dtype : std::int8_t {
@@ -173,10 +183,10 @@ class TensorView {
   Item* data() const {
     if constexpr (dtype_of<Item>() != Dtype::Undefined) {
       if (dtype() != dtype_of<Item>()) {
-        throw std::runtime_error("the data of a tensor are asked for as another dtype");
+        throw ViewError("the data of a tensor are asked for as another dtype");
       }
     } else if (static_cast<std::int64_t>(sizeof(Item)) != element_size()) {
-      throw std::runtime_error("the data of a tensor are asked for as items of another size");
+      throw ViewError("the data of a tensor are asked for as items of another size");
     }
     return static_cast<Item*>(address());
   }
@@ -221,7 +231,7 @@ void dispatch(const TensorView& tensor, Function function) {
   const Dtype dtype = tensor.dtype();
   const bool is_called = ((dtype == dtype_of<Items>() && (function(Items()), true)) || ...);
   if (!is_called) {
-    throw std::runtime_error("the kernel is not written for this dtype");
+    throw ViewError("the kernel is not written for this dtype");
   }
 }
 

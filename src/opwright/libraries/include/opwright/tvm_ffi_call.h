@@ -7,15 +7,13 @@
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
-#include <stdexcept>
-#include <string>
 
 namespace opwright {
 
-// A call of another function of TVM FFI failed, which has said why.
+// A call failed of which TVM FFI knows the error.
 struct RaisedByTvmFfi {};
 
 inline void check_tvm_ffi(int status) {
@@ -24,47 +22,45 @@ inline void check_tvm_ffi(int status) {
   }
 }
 
-// An argument that is of another kind than the operator takes.
-struct WrongKind : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// A reference to an object, which is given up unless it is taken.
-class TvmFfiObject {
- public:
-  TvmFfiObject() = default;
-  TvmFfiObject(const TvmFfiObject&) = delete;
-  TvmFfiObject& operator=(const TvmFfiObject&) = delete;
-
-  ~TvmFfiObject() {
-    if (handle != nullptr) {
-      TVMFFIObjectDecRef(handle);
-    }
-  }
-
-  TVMFFIObjectHandle take() {
-    TVMFFIObjectHandle taken = handle;
-    handle = nullptr;
-    return taken;
-  }
-
-  TVMFFIObjectHandle handle = nullptr;
-};
+// Raises for arguments of other kinds than an operator takes.
+[[noreturn]] inline void raise_type_error(std::initializer_list<const char*> texts) {
+  auto** const parts = const_cast<const char**>(texts.begin());
+  TVMFFIErrorSetRaisedFromCStrParts("TypeError", parts, static_cast<std::int32_t>(texts.size()));
+  throw RaisedByTvmFfi();
+}
 
 // One call. `returned` are the results in the order of the schema: the number of a new one, or the complement of the
 // place of the argument that is one.
 class TvmFfiCall {
  public:
   TvmFfiCall(const Operator& op, const TVMFFIAny* arguments, std::int32_t count)
-      : op_(op), arguments_(arguments), count_(count) {}
+      : op_(op),
+        arguments_(arguments),
+        count_(count),
+        made_(arena_.items<TVMFFIObjectHandle>(static_cast<std::size_t>(op.result_count))) {
+    for (std::int32_t place = 0; place < op.result_count; ++place) {
+      made_[place] = nullptr;
+    }
+  }
+
+  TvmFfiCall(const TvmFfiCall&) = delete;
+  TvmFfiCall& operator=(const TvmFfiCall&) = delete;
+
+  ~TvmFfiCall() {
+    for (std::int32_t place = 0; place < op_.result_count; ++place) {
+      if (made_[place] != nullptr) {
+        TVMFFIObjectDecRef(made_[place]);
+      }
+    }
+  }
 
   void run(const std::int32_t* returned, std::int32_t returned_count, TVMFFIAny* result) {
     if (count_ > op_.argument_count) {
-      throw WrongKind(
-          std::string(op_.name) + " takes " + std::to_string(op_.argument_count) + " arguments, and got " +
-          std::to_string(count_));
+      char counts[64];
+      std::snprintf(counts, sizeof(counts), " takes %d arguments, and got %d", op_.argument_count, count_);
+      raise_type_error({op_.name, counts});
     }
-    auto* const values = static_cast<Value*>(arena_.bytes(sizeof(Value) * static_cast<std::size_t>(op_.argument_count)));
+    auto* const values = arena_.items<Value>(static_cast<std::size_t>(op_.argument_count));
     for (std::int32_t place = 0; place < op_.argument_count; ++place) {
       const Argument& argument = op_.arguments[place];
       if (place < count_) {
@@ -72,34 +68,28 @@ class TvmFfiCall {
       } else if (argument.has_default) {
         values[place] = argument.default_value;
       } else {
-        throw WrongKind(std::string(op_.name) + ": `" + argument.name + "` is missing");
+        raise_type_error({op_.name, ": `", argument.name, "` is missing"});
       }
     }
     auto* const results =
-        static_cast<Result*>(arena_.bytes(sizeof(Result) * static_cast<std::size_t>(op_.result_count)));
+        arena_.items<Result>(static_cast<std::size_t>(op_.result_count));
     op_.infer(values, results);
     set_layouts(op_, values, arena_);
-    TensorView* const views = arena_.views(static_cast<std::size_t>(op_.result_count));
-    TvmFfiObject made[kMostResults];
-    if (op_.result_count > kMostResults) {
-      throw std::runtime_error(std::string(op_.name) + " has more results than TVM FFI gives here");
-    }
+    TensorView* const views = arena_.items<TensorView>(static_cast<std::size_t>(op_.result_count));
     for (std::int32_t place = 0; place < op_.result_count; ++place) {
       ForeignTensor tensor = result_tensor(results[place], arena_);
-      made[place].handle = allocated(tensor);
-      tensor.data = TVMFFITensorGetDLTensorPtr(made[place].handle)->data;
-      tensor.byte_offset = TVMFFITensorGetDLTensorPtr(made[place].handle)->byte_offset;
+      made_[place] = allocated(tensor);
+      tensor.data = TVMFFITensorGetDLTensorPtr(made_[place])->data;
+      tensor.byte_offset = TVMFFITensorGetDLTensorPtr(made_[place])->byte_offset;
       views[place] = TensorView(tensor, stream(tensor));
     }
     run_kernel(op_, values, views, is_on_cpu_ ? KernelDevice::cpu : KernelDevice::cuda);
-    give(returned, returned_count, made, result);
+    give(returned, returned_count, result);
   }
 
  private:
-  static constexpr std::int32_t kMostResults = 32;
-
   [[noreturn]] void refuse(const Argument& argument, const char* wanted) const {
-    throw WrongKind(std::string(op_.name) + ": `" + argument.name + "` has to be " + wanted);
+    raise_type_error({op_.name, ": `", argument.name, "` has to be ", wanted});
   }
 
   Value read(const Argument& argument, const TVMFFIAny& any) {
@@ -108,15 +98,12 @@ class TvmFfiCall {
     }
     switch (argument.kind) {
       case Kind::tensor: {
-        TensorView* const view = arena_.views(1);
+        TensorView* const view = arena_.items<TensorView>(1);
         *view = tensor(argument, any);
         return value_of(view, 1);
       }
       case Kind::integer:
-        if (any.type_index != kTVMFFIInt) {
-          refuse(argument, "an integer");
-        }
-        return value_of(any.v_int64);
+        return value_of(integer(argument, any, "an integer"));
       case Kind::real:
         return value_of(real(argument, any));
       case Kind::boolean:
@@ -131,11 +118,16 @@ class TvmFfiCall {
     }
   }
 
-  double real(const Argument& argument, const TVMFFIAny& any) const {
-    if (any.type_index != kTVMFFIFloat && any.type_index != kTVMFFIInt) {
-      refuse(argument, "a number");
+  // True is the number 1, as in Python.
+  std::int64_t integer(const Argument& argument, const TVMFFIAny& any, const char* wanted) const {
+    if (any.type_index != kTVMFFIInt && any.type_index != kTVMFFIBool) {
+      refuse(argument, wanted);
     }
-    return any.type_index == kTVMFFIFloat ? any.v_float64 : static_cast<double>(any.v_int64);
+    return any.v_int64;
+  }
+
+  double real(const Argument& argument, const TVMFFIAny& any) const {
+    return any.type_index == kTVMFFIFloat ? any.v_float64 : static_cast<double>(integer(argument, any, "a number"));
   }
 
   Value text(const Argument& argument, const TVMFFIAny& any) const {
@@ -165,7 +157,7 @@ class TvmFfiCall {
     const auto* const items = static_cast<const TVMFFIAny*>(cell->data);
     const auto count = static_cast<std::size_t>(cell->size);
     if (argument.kind == Kind::tensors) {
-      TensorView* const views = arena_.views(count);
+      TensorView* const views = arena_.items<TensorView>(count);
       for (std::size_t item = 0; item < count; ++item) {
         views[item] = tensor(argument, items[item]);
       }
@@ -175,12 +167,12 @@ class TvmFfiCall {
     for (std::size_t item = 0; item < count; ++item) {
       if (argument.kind == Kind::reals) {
         static_cast<double*>(numbers)[item] = real(argument, items[item]);
-      } else if (items[item].type_index != (argument.kind == Kind::integers ? kTVMFFIInt : kTVMFFIBool)) {
-        refuse(argument, argument.kind == Kind::integers ? "a list of integers" : "a list of True and False");
       } else if (argument.kind == Kind::integers) {
-        static_cast<std::int64_t*>(numbers)[item] = items[item].v_int64;
-      } else {
+        static_cast<std::int64_t*>(numbers)[item] = integer(argument, items[item], "a list of integers");
+      } else if (items[item].type_index == kTVMFFIBool) {
         static_cast<bool*>(numbers)[item] = items[item].v_int64 != 0;
+      } else {
+        refuse(argument, "a list of True and False");
       }
     }
     return value_of(numbers, count);
@@ -205,7 +197,7 @@ class TvmFfiCall {
     if (tensor.device_type == 3) {
       tensor.device_type = 1; // Memory of the host that is pinned for CUDA.
     } else if (tensor.device_type != 1 && tensor.device_type != 2 && tensor.device_type != 10) {
-      throw std::runtime_error(std::string(op_.name) + " takes tensors on the CPU and on CUDA alone");
+      op_.refuse(op_, {" takes tensors on the CPU and on CUDA alone"});
     }
     if (!has_device_) {
       has_device_ = true;
@@ -230,9 +222,9 @@ class TvmFfiCall {
       return made;
     }
     if (like.device_type != 1) {
-      throw std::runtime_error(
-          std::string(op_.name) + " needs memory on the device, and no framework has said how to get it: pass tensors of "
-          "one that does, such as PyTorch");
+      op_.refuse(
+          op_, {" needs memory on the device, and no framework has said how to get it: pass tensors of one that does, "
+                "such as PyTorch"});
     }
     // The sizes, the strides and the elements stand behind the header, the elements at a multiple of 64. To ask for
     // memory at such an address takes longer.
@@ -242,7 +234,7 @@ class TvmFfiCall {
     const std::size_t bytes = static_cast<std::size_t>(view.numel() * view.element_size());
     void* const memory = std::malloc(head + 64 + bytes);
     if (memory == nullptr) {
-      throw std::runtime_error(std::string(op_.name) + ": there is no memory for a result of " + std::to_string(bytes) + " bytes");
+      op_.refuse(op_, {": there is no memory for a result"});
     }
     auto* const managed = new (memory) DLManagedTensorVersioned();
     auto* const numbers = reinterpret_cast<std::int64_t*>(managed + 1);
@@ -272,14 +264,14 @@ class TvmFfiCall {
     return make;
   }
 
-  void give(const std::int32_t* returned, std::int32_t count, TvmFfiObject* made, TVMFFIAny* result) const {
+  void give(const std::int32_t* returned, std::int32_t count, TVMFFIAny* result) {
     const auto any = [&](std::int32_t place) {
       TVMFFIAny value{};
       if (place < 0) {
         return arguments_[~place];
       }
       value.type_index = kTVMFFITensor;
-      value.v_obj = static_cast<TVMFFIObject*>(made[place].handle);
+      value.v_obj = static_cast<TVMFFIObject*>(made_[place]);
       return value;
     };
     TVMFFIAny none{};
@@ -288,13 +280,13 @@ class TvmFfiCall {
     if (count == 1) {
       const TVMFFIAny value = any(*returned);
       if (*returned >= 0) {
-        made[*returned].take();
+        made_[*returned] = nullptr;
       } else if (value.type_index >= kTVMFFIStaticObjectBegin) {
         check_tvm_ffi(TVMFFIObjectIncRef(value.v_obj));
       }
       *result = value;
     } else if (count > 1) {
-      TVMFFIAny values[kMostResults];
+      TVMFFIAny* const values = arena_.items<TVMFFIAny>(static_cast<std::size_t>(count));
       for (std::int32_t place = 0; place < count; ++place) {
         values[place] = any(returned[place]);
       }
@@ -308,6 +300,7 @@ class TvmFfiCall {
   bool has_device_ = false;
   bool is_on_cpu_ = true;
   Arena arena_;
+  TVMFFIObjectHandle* made_;
 };
 
 inline int tvm_ffi_call(
@@ -318,8 +311,6 @@ inline int tvm_ffi_call(
     return 0;
   } catch (const RaisedByTvmFfi&) {
     return -1;
-  } catch (const WrongKind& error) {
-    TVMFFIErrorSetRaisedFromCStr("TypeError", error.what());
   } catch (const std::exception& error) {
     TVMFFIErrorSetRaisedFromCStr("RuntimeError", error.what());
   } catch (...) {

@@ -6,10 +6,8 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <initializer_list>
 #include <new>
-#include <stdexcept>
-#include <string>
 
 #if defined(_WIN32)
 #define OPWRIGHT_EXPORT __declspec(dllexport)
@@ -90,7 +88,8 @@ class Arena;
 
 // An operator. `infer` checks the arguments of a call and says what its results are, `copied` gives a tensor in the
 // layout of an argument, `check_values` looks at elements of tensors if a program asks for it, and is null for operators
-// that take all values, and `kernels` are null for devices without one. All raise `std::runtime_error`.
+// that take all values, and `kernels` are null for devices without one. All raise `std::exception`, and `refuse` does
+// nothing else: it makes the message of the name of the operator and some texts.
 struct Operator {
   const char* name;
   const Argument* arguments;
@@ -98,6 +97,7 @@ struct Operator {
   std::int32_t result_count;
   void (*infer)(const Value* arguments, Result* results);
   TensorView (*copied)(const Operator& op, const Argument& argument, const TensorView& tensor, Arena& arena);
+  void (*refuse)(const Operator& op, std::initializer_list<const char*> texts);
   void (*check_values)(const Value* arguments);
   void (*kernels[2])(const Value* arguments, const TensorView* results);
 };
@@ -121,7 +121,7 @@ inline void set_dtype(ForeignTensor& tensor, std::int32_t dtype) {
     row = {14, 8};
   }
   if (row.bits == 0) {
-    throw std::runtime_error("kernels of libraries with `abi: dlpack` take no tensors of this dtype");
+    throw ViewError("kernels of libraries with `abi: dlpack` take no tensors of this dtype");
   }
   tensor.type_code = row.code;
   tensor.type_bits = row.bits;
@@ -143,17 +143,14 @@ class Arena {
     }
   }
 
-  std::int64_t* numbers(std::size_t count) {
-    return static_cast<std::int64_t*>(taken(count * sizeof(std::int64_t), alignof(std::int64_t)));
-  }
-
-  TensorView* views(std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<TensorView>);
-    auto* views = static_cast<TensorView*>(bytes(count * sizeof(TensorView)));
+  template <class Item>
+  Item* items(std::size_t count) {
+    static_assert(std::is_trivially_destructible_v<Item>);
+    auto* const items = static_cast<Item*>(taken(count * sizeof(Item), alignof(Item)));
     for (std::size_t place = 0; place < count; ++place) {
-      new (views + place) TensorView();
+      new (items + place) Item;
     }
-    return views;
+    return items;
   }
 
   // Aligned for every dtype and for vector instructions.
@@ -175,7 +172,7 @@ class Arena {
     }
     auto* const block = static_cast<Block*>(std::malloc(count + sizeof(Block) + 64));
     if (block == nullptr) {
-      throw std::runtime_error("there is no memory for a call");
+      throw ViewError("there is no memory for a call");
     }
     block->next = blocks_;
     blocks_ = block;
@@ -187,11 +184,14 @@ class Arena {
   Block* blocks_ = nullptr;
 };
 
-// The strides of a dense tensor.
-inline void set_dense_strides(ForeignTensor& tensor, Arena& arena) {
-  tensor.strides = arena.numbers(static_cast<std::size_t>(tensor.rank));
+// The strides of a dense tensor in a layout.
+inline void set_dense_strides(ForeignTensor& tensor, Arena& arena, Layout layout = Layout::contiguous) {
+  const std::int32_t dims = tensor.rank;
+  const bool is_last = layout == Layout::channels_last && (dims == 4 || dims == 5);
+  tensor.strides = arena.items<std::int64_t>(static_cast<std::size_t>(dims));
   std::int64_t stride = 1;
-  for (std::int32_t dim = tensor.rank; dim-- > 0;) {
+  for (std::int32_t step = 0; step < dims; ++step) {
+    const std::int32_t dim = !is_last ? dims - 1 - step : step == 0 ? 1 : step == dims - 1 ? 0 : dims - step;
     tensor.strides[dim] = stride;
     stride *= tensor.sizes[dim] > 1 ? tensor.sizes[dim] : 1;
   }
@@ -255,8 +255,7 @@ inline ForeignTensor result_tensor(Result& result, Arena& arena) {
 inline void run_kernel(const Operator& op, const Value* values, const TensorView* results, KernelDevice device) {
   const auto kernel = op.kernels[static_cast<int>(device)];
   if (kernel == nullptr) {
-    throw std::runtime_error(
-        std::string(op.name) + " has no kernel for " + (device == KernelDevice::cpu ? "the CPU" : "CUDA"));
+    op.refuse(op, {" has no kernel for ", device == KernelDevice::cpu ? "the CPU" : "CUDA"});
   }
   if (op.check_values != nullptr) {
     op.check_values(values);

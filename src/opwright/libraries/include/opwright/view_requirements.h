@@ -260,7 +260,7 @@ inline std::string shown(const Span<std::int64_t>& list) {
 
 // Says what a result is. The device is that of the call for expressions that name another one's tensor.
 inline void set_result(
-    Result& result, const std::vector<std::int64_t>& sizes, const DtypeFacts& dtype, const DeviceFacts& device,
+    Result& result, const SizeList& sizes, const DtypeFacts& dtype, const DeviceFacts& device,
     const char* where) {
   if (sizes.size() > static_cast<std::size_t>(kMostDimensions)) {
     fail(where, {"a tensor has at most 64 dimensions"});
@@ -272,7 +272,7 @@ inline void set_result(
   std::size_t place = 0;
   for (const std::int64_t size : sizes) {
     if (size < 0) {
-      fail(where, {"dimension ", std::to_string(place), " would have size ", std::to_string(size)});
+      fail(where, {"dimension ", shown(static_cast<std::int64_t>(place)), " would have size ", shown(size)});
     }
     result.sizes[place++] = size;
   }
@@ -312,19 +312,11 @@ inline bool checks_values(const Operator& op, const Value* values) {
 // A copy of a tensor on the CPU in a layout, in the memory of the arena.
 inline TensorView copied(const TensorView& tensor, Layout layout, Arena& arena) {
   ForeignTensor copy = tensor.foreign();
-  set_dense_strides(copy, arena);
+  set_dense_strides(copy, arena, layout);
   const std::int64_t dims = tensor.dim(), item = tensor.element_size(), count = tensor.numel();
-  if (layout == Layout::channels_last && (dims == 4 || dims == 5)) {
-    std::int64_t stride = 1;
-    for (std::int64_t step = 0; step < dims; ++step) {
-      const std::int64_t dim = step == 0 ? 1 : step == dims - 1 ? 0 : dims - step;
-      copy.strides[dim] = stride;
-      stride *= copy.sizes[dim];
-    }
-  }
   copy.data = arena.bytes(static_cast<std::size_t>(count * item));
   copy.byte_offset = 0;
-  std::int64_t* const index = arena.numbers(static_cast<std::size_t>(dims));
+  std::int64_t* const index = arena.items<std::int64_t>(static_cast<std::size_t>(dims));
   std::memset(index, 0, sizeof(*index) * static_cast<std::size_t>(dims));
   const char* from = static_cast<const char*>(tensor.address());
   char* to = static_cast<char*>(copy.data);
@@ -359,6 +351,15 @@ Elements<Value> elements(const TensorFacts& facts) {
   return {std::move(values), std::max<std::int64_t>(row, 1)};
 }
 
+// Refuses a call of an operator.
+[[noreturn]] inline void refuse_call(const Operator& op, std::initializer_list<const char*> texts) {
+  std::string message = op.name;
+  for (const char* const text : texts) {
+    message += text;
+  }
+  throw std::runtime_error(message);
+}
+
 // A copy of a tensor in the layout of an argument. Copies on other devices are up to the framework.
 inline TensorView copied_argument(
     const Operator& op, const Argument& argument, const TensorView& tensor, Arena& arena) {
@@ -366,11 +367,27 @@ inline TensorView copied_argument(
     const char* const words[] = {
         "", "contiguous", "contiguous at an address that is a multiple of 16",
         "contiguous in the memory format channels_last", "contiguous in its last dimension"};
-    throw std::runtime_error(
-        std::string(op.name) + ": `" + argument.name + "` is not " + words[static_cast<int>(argument.layout)] +
-        ", and has to be");
+    const char* const layout = words[static_cast<int>(argument.layout)];
+    refuse_call(op, {": `", argument.name, "` is not ", layout, ", and has to be"});
   }
   return copied(tensor, argument.layout, arena);
+}
+
+// The elements of a tensor, with strides that are not negative: in the other direction, the elements are the same.
+inline memory::Elements elements_of(const TensorView& tensor, Arena& arena) {
+  const auto dims = static_cast<std::size_t>(tensor.dim());
+  auto start = reinterpret_cast<std::intptr_t>(tensor.address());
+  const std::int64_t* strides = tensor.strides().data();
+  for (std::size_t dim = 0; dim < dims; ++dim) {
+    if (strides[dim] < 0) {
+      std::int64_t* const turned = arena.items<std::int64_t>(dims);
+      std::copy(strides, strides + dims, turned);
+      start += (tensor.sizes()[dim] - 1) * strides[dim] * tensor.element_size();
+      turned[dim] = -strides[dim];
+      strides = turned;
+    }
+  }
+  return {start, tensor.element_size(), tensor.sizes().data(), strides, dims};
 }
 
 // Raises if two elements of a written tensor share memory, or one with an element of another tensor. The argument at the
@@ -378,51 +395,48 @@ inline TensorView copied_argument(
 inline void check_overlap(const Operator& op, const Value* values, std::int32_t also_written = -1) {
   struct Operand {
     std::int32_t place;
-    const TensorView* tensor;
-    std::vector<std::int64_t> strides;
     memory::Elements elements;
+    std::intptr_t end;
   };
-  std::vector<Operand> operands;
+  std::size_t count = 0;
+  for (std::int32_t place = 0; place < op.argument_count; ++place) {
+    count += op.arguments[place].holds_tensors() && values[place].count > 0 ? static_cast<std::size_t>(values[place].count) : 0;
+  }
+  Arena arena;
+  Operand* const operands = arena.items<Operand>(count);
+  Operand* end = operands;
   for (std::int32_t place = 0; place < op.argument_count; ++place) {
     for (std::int64_t item = 0; op.arguments[place].holds_tensors() && item < values[place].count; ++item) {
       const TensorView& tensor = static_cast<const TensorView*>(values[place].items)[item];
-      if (tensor.numel() == 0 || tensor.address() == nullptr) {
-        continue;
+      if (tensor.numel() != 0 && tensor.address() != nullptr) {
+        const memory::Elements elements = elements_of(tensor, arena);
+        *end++ = {place, elements, elements.start + memory::extent(elements)};
       }
-      Operand operand{place, &tensor, {tensor.strides().begin(), tensor.strides().end()}, {}};
-      auto start = reinterpret_cast<std::intptr_t>(tensor.address());
-      for (std::size_t dim = 0; dim < operand.strides.size(); ++dim) {
-        if (operand.strides[dim] < 0) {
-          // The elements are the same in the other direction.
-          start += (tensor.sizes()[dim] - 1) * operand.strides[dim] * tensor.element_size();
-          operand.strides[dim] = -operand.strides[dim];
-        }
-      }
-      operand.elements = {start, tensor.element_size(), tensor.sizes().begin(), nullptr, operand.strides.size()};
-      operands.push_back(std::move(operand));
     }
   }
-  for (Operand& operand : operands) {
-    operand.elements.strides = operand.strides.data();
-  }
-  for (const Operand& written : operands) {
-    const Argument& argument = op.arguments[written.place];
+  for (const Operand* written = operands; written != end; ++written) {
+    const Argument& argument = op.arguments[written->place];
     if (!argument.is_written) {
       continue;
     }
-    const std::string opening = std::string(op.name) + " writes to `" + argument.name + "`, ";
-    if (memory::overlaps_itself(written.elements)) {
-      refuse({opening, "elements of which share memory. Pass a tensor whose elements are apart, such as a clone()."});
+    if (memory::overlaps_itself(written->elements)) {
+      refuse_call(
+          op, {" writes to `", argument.name, "`, elements of which share memory. Pass a tensor whose elements are apart, "
+               "such as a clone()."});
     }
-    for (const Operand& other : operands) {
-      if (&other == &written || (&other < &written && op.arguments[other.place].is_written)) {
+    for (const Operand* other = operands; other != end; ++other) {
+      const Argument& second = op.arguments[other->place];
+      const bool are_apart = other->end <= written->elements.start || written->end <= other->elements.start;
+      if (are_apart || other == written || (other < written && second.is_written)) {
         continue;
       }
-      if (other.place == also_written && memory::is_same(written.elements, other.elements)) {
+      if (other->place == also_written && memory::is_same(written->elements, other->elements)) {
         continue;
       }
-      if (memory::overlap(written.elements, other.elements)) {
-        refuse({opening, "which shares memory with `", op.arguments[other.place].name, "`. Pass a clone() of one of them."});
+      if (memory::overlap(written->elements, other->elements)) {
+        refuse_call(
+            op, {" writes to `", argument.name, "`, which shares memory with `", second.name,
+                 "`. Pass a clone() of one of them."});
       }
     }
   }
