@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from opwright.libraries.dialect.head import FRAMEWORKS, read_head
-from opwright.libraries.extension.toolchain import include_folder
+from opwright.libraries.extension.toolchain import USE_CUDA, include_folder
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
@@ -26,16 +26,18 @@ class FrameworkBuild(NamedTuple):
 
     `package` is the Python package that has its headers, below the folder `include`, and shared libraries to link.
     `object` is the name of the shared object, and `modules` those of the Python modules that need it.
+    `cuda_libraries` are linked as well if there are sources for CUDA.
     """
 
     package: str
     object: str
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    cuda_libraries: tuple[str, ...] = ()
 
 
 _BUILDS: Final[Mapping[str, FrameworkBuild]] = {
-    "torch": FrameworkBuild("torch", "_C", ("torch", "torch_cpu", "c10")),
+    "torch": FrameworkBuild("torch", "_C", ("torch", "torch_cpu", "c10"), cuda_libraries=("torch_cuda",)),
     "jax": FrameworkBuild("jaxlib", "_jax", (), ("jax.py", "_jax_runtime.py")),
     "tvm_ffi": FrameworkBuild("tvm_ffi", "_tvm_ffi", ("tvm_ffi",), ("tvm_ffi.py",)),
 }
@@ -96,10 +98,10 @@ class ViewBuild:
     def build_kernels(self, path: str) -> None:
         """The shared object with the kernels and the checks of calls, in which there is nothing of any framework."""
         code = self._extension.code
-        own = [source for source in self._extension.sources if not source.endswith(".cu")]
+        cuda = self._cuda_sources()
+        own = [source for source in self._extension.sources if source not in cuda]
         generated = [source for source in code.sources if os.path.basename(source) == _CALLS]
         objects = self._compiled([*own, *generated], ())
-        cuda = [source for source in self._extension.sources if source.endswith(".cu")]
         objects += [self._compiled_for_cuda(source) for source in cuda]
         name = os.path.basename(path)
         flags = [f"-Wl,-install_name,@rpath/{name}"] if sys.platform == "darwin" else [f"-Wl,-soname,{name}"]
@@ -111,12 +113,18 @@ class ViewBuild:
         """The shared object with which a framework calls the kernels, beside that with them. Gives its path."""
         build, top = _BUILDS[framework], framework_folder(framework)
         sources = [path for path in self._extension.code.sources if os.path.basename(path) == f"{framework}.cpp"]
-        objects = self._compiled(sources, (os.path.join(top, "include"),))
+        folders = [os.path.join(top, "lib"), *self._extension.library_dirs] if build.libraries else []
+        # PyTorch's functions for streams are in a library that builds for the CPU lack.
+        cuda = [name for name in build.cuda_libraries if self._cuda_sources() and _is_in(folders, name)]
+        macros = [(USE_CUDA, None)] if cuda else []
+        objects = self._compiled(sources, (os.path.join(top, "include"),), macros)
         path = self.framework_path(framework, kernels)
         origin = "@loader_path" if sys.platform == "darwin" else "$ORIGIN"
-        folders = [os.path.join(top, "lib")] if build.libraries else []
-        self._link([*objects, kernels], path, [f"-Wl,-rpath,{origin}"], build.libraries, folders)
+        self._link([*objects, kernels], path, [f"-Wl,-rpath,{origin}"], [*build.libraries, *cuda], folders)
         return path
+
+    def _cuda_sources(self) -> list[str]:
+        return [source for source in self._extension.sources if source.endswith(".cu")]
 
     @staticmethod
     def framework_path(framework: str, kernels: str) -> str:
@@ -138,7 +146,9 @@ class ViewBuild:
         ]
         return [*self._extension.code.headers, *self._extension.depends, *brought]
 
-    def _compiled(self, sources: Sequence[str], include_dirs: Sequence[str]) -> list[str]:
+    def _compiled(
+        self, sources: Sequence[str], include_dirs: Sequence[str], macros: Sequence[tuple[str, str | None]] = ()
+    ) -> list[str]:
         """Paths of the objects of C++ sources, up to date."""
         # Python's flags ask for debugging information, which makes objects large and compiling slow.
         flags = ["-std=c++17", "-O2", "-g0", "-fvisibility=hidden"]
@@ -151,7 +161,7 @@ class ViewBuild:
                 self._compiler.compile(
                     [source],
                     output_dir=self._folder,
-                    macros=self._extension.define_macros,
+                    macros=[*self._extension.define_macros, *macros],
                     include_dirs=self._include_dirs(include_dirs),
                     extra_postargs=flags,
                 )
@@ -192,6 +202,11 @@ class ViewBuild:
             extra_postargs=[*flags, *(self._extension.extra_link_args or ())],
             target_lang="c++",
         )
+
+
+def _is_in(folders: Sequence[str], library: str) -> bool:
+    """Whether a shared library is in one of the folders."""
+    return any(os.path.exists(os.path.join(folder, f"lib{library}.so")) for folder in folders)
 
 
 def _cuda_folder() -> str:
