@@ -233,7 +233,10 @@ def _row(test: OperatorTest) -> str:
 def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
     rows = "\n".join(map(_row, tests.operators))
     library = operators_expression(tests.package, tests.namespace)
+    # Tests of a library for several frameworks are skipped where PyTorch is not installed.
+    skip = 'pytest.importorskip("torch")\n' if tests.module != tests.package else ""
     return {
+        "torch_import": f"{skip}import torch",
         "package": tests.package,
         "module": tests.module,
         "namespace": tests.namespace,
