@@ -2,8 +2,8 @@
 
 `python -m tests.frameworks [PART ...]`: `objects` looks at the symbols of what is built, `programs` runs the tests in
 the three environments, `gradients` compares those of JAX and PyTorch, `calls` compares what the frameworks say of
-calls that are changed at random, `values` does so where values of tensors are checked, and `asan` makes some of these
-calls under AddressSanitizer.
+calls that are changed at random, `values` does so where values of tensors are checked, `asan` makes some of these
+calls under AddressSanitizer, and `cmake` looks at symbols and runs the tests of what CMake builds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from tests.compile.compiler import sanitizer_variables
-from tests.frameworks.environments import BUILD, FRAMEWORKS, PROGRAMS, build_wheel, run
+from tests.frameworks.environments import BUILD, FRAMEWORKS, PROGRAMS, build_wheel, build_with_cmake, run
 from tests.frameworks.mutations import OPERATORS, calls_of
 
 #: What the names of symbols of each framework have in them.
@@ -54,8 +54,8 @@ def objects(wheel: Path) -> list[str]:
     return faults
 
 
-def programs(wheel: Path) -> list[str]:
-    """What fails in the environments with one framework each."""
+def programs(wheel: Path, *options: str) -> list[str]:
+    """What fails in the environments with one framework each. Options are those of pytest."""
     faults = []
     for framework, program in zip(FRAMEWORKS, ("in_torch", "in_jax", "in_numpy"), strict=True):
         result = run(
@@ -70,6 +70,7 @@ def programs(wheel: Path) -> list[str]:
                 "-c",
                 os.devnull,
                 str(PROGRAMS / f"{program}.py"),
+                *options,
             ],
             wheel,
         )
@@ -188,7 +189,7 @@ def valued(wheel: Path, count: int, seed: int) -> list[str]:
 def main() -> int:
     """Run the parts, and print what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = ("objects", "programs", "gradients", "calls", "values", "asan")
+    names = ("objects", "programs", "gradients", "calls", "values", "asan", "cmake")
     parser.add_argument("parts", nargs="*", choices=[*names, []], help="the parts (default: all)")
     parser.add_argument("--calls", type=int, default=5000, help="changed calls of each operator")
     parser.add_argument("--seed", type=int, default=1)
@@ -214,6 +215,10 @@ def main() -> int:
             faults += valued(wheel, max(arguments.calls // 10, 1), arguments.seed)
         elif part == "asan":
             faults += sanitized(max(arguments.calls // 10, 1), arguments.seed)
+        elif part == "cmake":
+            folder = build_with_cmake()
+            # Setuptools alone builds what makes calls fast.
+            faults += objects(folder) + programs(folder, "-k", "not past_python")
     for fault in faults:
         print(fault)
     print(f"{len(faults)} faults")

@@ -70,6 +70,24 @@ def build_wheel(flags: str = "", name: str = "wheel") -> Path:
     return folder
 
 
+def build_with_cmake() -> Path:
+    """Build the project with CMake, and install it. Gives the folder."""
+    folder, build = BUILD / "cmake", BUILD / "cmake-build"
+    for path in (folder, build):
+        shutil.rmtree(path, ignore_errors=True)
+    options = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_INSTALL_PREFIX": folder,
+        "CMAKE_PREFIX_PATH": packages("torch") / "torch" / "share" / "cmake",
+        "Python3_EXECUTABLE": builder(),
+    }
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    flags = [f"-D{name}={value}" for name, value in options.items()]
+    for command in (["-S", str(PROJECT), "-B", str(build), *flags], ["--build", str(build)], ["--install", str(build)]):
+        subprocess.run(["cmake", *command], check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": programs})
+    return folder
+
+
 def run(framework: str, command: list[str], wheel: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a program in an environment with one framework and the wheel."""
     path = os.pathsep.join([str(wheel), str(PROGRAMS)])
