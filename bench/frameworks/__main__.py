@@ -7,6 +7,7 @@ gradients, without batches, distributed tensors and generated tests.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
@@ -53,7 +54,9 @@ def link(framework: str) -> None:
 
 def main() -> None:
     """Build both, and print all figures."""
-    wheel = BUILD / "wheel" if "--built" in sys.argv else build_wheel()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--built", action="store_true", help="take the wheel of the last run of `make frameworks`")
+    wheel = BUILD / "wheel" if parser.parse_args().built else build_wheel()
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     [header] = (BUILD / "wheel-project").rglob("include/acme_views/kernels.h")

@@ -55,21 +55,18 @@ def main(framework: str, folder: str) -> None:
         jax.config.update("jax_enable_x64", True)
         hand, make, finish = import_module("jax_glue"), jax.numpy.asarray, jax.block_until_ready
     else:
-        tvm_ffi = import_module("tvm_ffi")
-        hand, make = tvm_ffi.load_module(f"{folder}/_by_hand_tvm_ffi.so"), tvm_ffi.from_dlpack
+        hand, make = import_module("tvm_ffi_glue"), import_module("tvm_ffi").from_dlpack
     x, weight, cos, sin, segments = map(make, (x, weight, cos, sin, segments))
-    eps: dict[str, Any] = {"eps": 1e-6} if framework != "tvm_ffi" else {}
-    count: dict[str, Any] = {"count": 3}
     calls: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "rms_norm": (
-            lambda: own.rms_norm(x, weight, **eps),
-            lambda: hand.rms_norm(x, weight, **eps) if eps else hand.rms_norm(x, weight, 1e-6),
+            lambda: own.rms_norm(x, weight, eps=1e-6),
+            lambda: hand.rms_norm(x, weight, eps=1e-6),
         ),
         "rotary_": (lambda: own.rotary_(x, cos, sin), lambda: hand.rotary_(x, cos, sin)),
         "top_k": (lambda: both(own.top_k(x, 2)), lambda: both(hand.top_k(x, 2))),
         "segment_sum": (
-            lambda: own.segment_sum(x, segments, **count),
-            lambda: hand.segment_sum(x, segments, **count) if eps else hand.segment_sum(x, segments, None, 3),
+            lambda: own.segment_sum(x, segments, count=3),
+            lambda: hand.segment_sum(x, segments, count=3),
         ),
         "weighted_sum": (
             lambda: own.weighted_sum([x, x], [1.0, 2.0]),

@@ -1,6 +1,7 @@
 // What an author writes for TVM FFI: checks and results.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/optional.h>
 
@@ -24,6 +25,9 @@ struct CpuMemory {
 };
 
 ffi::Tensor empty(ffi::ShapeView sizes, DLDataType dtype) {
+  if (TVMFFIEnvGetDLPackManagedTensorAllocator() != nullptr) {
+    return ffi::Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, sizes, dtype, DLDevice{kDLCPU, 0});
+  }
   return ffi::Tensor::FromNDAlloc(CpuMemory(), sizes, dtype, DLDevice{kDLCPU, 0});
 }
 
@@ -43,6 +47,12 @@ bool is_real(const Input& tensor) {
 
 bool is_same_shape(const Input& tensor, const Input& other) {
   return std::equal(tensor.shape().begin(), tensor.shape().end(), other.shape().begin(), other.shape().end());
+}
+
+bool shares_memory(const Input& tensor, const Input& other) {
+  const auto begin = [](const Input& dense) { return static_cast<const char*>(dense.data_ptr()); };
+  const auto end = [&](const Input& dense) { return begin(dense) + dense.numel() * (dense.dtype().bits / 8); };
+  return begin(tensor) < end(other) && begin(other) < end(tensor);
 }
 
 void check_real(const Input& tensor, const char* message) {
@@ -98,7 +108,7 @@ void rotary(Input x, Input cos, Input sin) {
   require(is_same_dtype(cos, x) && is_same_dtype(sin, x), "by_hand.rotary_: other dtypes");
   require(x.ndim() >= 2 && cos.ndim() == 2 && is_same_shape(sin, cos), "by_hand.rotary_: wrong sizes");
   require(cos.size(0) == x.size(-2) && x.size(-1) == 2 * cos.size(1), "by_hand.rotary_: wrong sizes");
-  require(x.data_ptr() != cos.data_ptr() && x.data_ptr() != sin.data_ptr(), "by_hand.rotary_: `x` shares memory");
+  require(!shares_memory(x, cos) && !shares_memory(x, sin), "by_hand.rotary_: `x` shares memory");
   dispatch(x, [&](auto zero) {
     using Item = decltype(zero);
     auto values = dense<Item>(x), c = dense<Item>(cos), s = dense<Item>(sin);
