@@ -79,6 +79,30 @@ def test_sources_name_one_framework_each(generate_library: GenerateLibrary) -> N
         ast.parse((out / "python" / "acme" / module).read_text())
 
 
+def test_operators_without_tensors_are_called(generate_library: GenerateLibrary) -> None:
+    """PyTorch chooses no kernel for the CPU where no tensor is passed: it serves all calls then, without a warning."""
+    entry = """- func: count(int n) -> Tensor
+  dispatch: {CPU: count}
+  dims: {return: "{n}"}
+  dtypes: {return: int64}
+"""
+    text = LIBRARY.partition("- func: split")[0] + entry
+    _, sink = loaded(text)
+    assert not list(sink)
+    source = (generate_library(text) / "src" / "acme" / "torch.cpp").read_text()
+    _, _, registered = source.partition('"CompositeExplicitAutograd"')
+    assert 'm.impl("count", opwright_count_cpu);' in registered
+    assert 'm.impl("scale"' not in registered
+
+
+def test_one_number_stands_for_the_items_of_a_list(generate_library: GenerateLibrary) -> None:
+    """As in PyTorch, if the list has a given length; another list is passed on."""
+    out = generate_library(LIBRARY.partition("- func: split")[0])
+    for module in ("jax.py", "tvm_ffi.py"):
+        text = (out / "python" / "acme" / module).read_text()
+        assert "(x, by, [steps] * 2 if isinstance(steps, int) else steps, mode)" in text
+
+
 def test_modules_have_the_names_and_defaults_of_the_schema(generate_library: GenerateLibrary) -> None:
     """Functions of JAX and TVM FFI are called alike, and JAX gives what is written."""
     out = generate_library(LIBRARY.partition("- func: split")[0])

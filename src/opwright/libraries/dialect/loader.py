@@ -215,8 +215,7 @@ def _load_namespace(
     put_behind_checks(functions)
     functions += [*contract_overloads(functions), *public_operators(functions)]
     linked = link_entries(functions, report, tag_by_kind=False)
-    is_stable = facts.abi in ("stable", "dlpack")
-    check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, is_stable=is_stable)
+    check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, abi=facts.abi)
     if of_owner is not None:
         check_implemented(linked.functions, of_owner, report)
     elif library.namespace == PYTORCH.namespace:
@@ -253,7 +252,7 @@ _CALLED_WITHOUT_TENSORS: Final = frozenset(("ADInplaceOrView", "BackendSelect"))
 
 
 def check_entries(
-    functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool, is_stable: bool
+    functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool, abi: str
 ) -> None:
     """Report faults that concern several entries of a namespace."""
     written = [function for function in functions if not function.is_synthesized]
@@ -267,7 +266,8 @@ def check_entries(
     for function in written:
         if function.library_fields.outputs:
             _check_outputs(function, report)
-        if function.kernels and not _is_reached(function, is_stable=is_stable):
+        # Kernels over borrowed tensors that take none are registered for all calls.
+        if function.kernels and abi != "dlpack" and not _is_reached(function, is_stable=abi == "stable"):
             _report_unreached(function, report)
         elif function.kernels and not function.has_composite_kernel:
             _report_hidden_tensors(function, report)

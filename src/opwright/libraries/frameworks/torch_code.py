@@ -14,6 +14,7 @@ from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.emit.stable import StableLibrary, stable_libraries
 from opwright.libraries.frameworks.calls import view_libraries
 from opwright.libraries.frameworks.view_convention import DEVICES, ViewLibrary, ViewOperator, returned_places
+from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import string_literal
@@ -42,6 +43,12 @@ def _function(unit: ViewLibrary, operator: ViewOperator, device: str) -> str:
 
 def _name(operator: ViewOperator, device: str) -> str:
     return f"opwright_{operator.name}_{device}"
+
+
+def _key(operator: ViewOperator, device: str) -> str:
+    """The key of a kernel. Of an operator without tensors, the kernel for the CPU serves all calls, as elsewhere."""
+    has_tensors = any(argument.type.is_tensor_like for argument in operator.function.arguments.all)
+    return _KEYS[device] if has_tensors or device != "cpu" else COMPOSITE_EXPLICIT.name
 
 
 def _registered(kind: str, namespace: str, key: str, statements: list[str]) -> str:
@@ -75,10 +82,10 @@ def _source(unit: _Unit, context: FragmentContext) -> Slots:
             [
                 f'  m.impl("{operator.function.name.text}", {_name(operator, device)});\n'
                 for operator, device in called
-                if _KEYS[device] == key
+                if _key(operator, device) == key
             ],
         )
-        for key in DEVICES
+        for key in (*DEVICES, COMPOSITE_EXPLICIT.name)
     ]
     return {
         "namespace": namespace,
