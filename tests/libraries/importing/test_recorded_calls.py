@@ -24,6 +24,8 @@ library = torch.library.Library("acme_calls", "DEF")
 library.define("scale(Tensor x, float by=1) -> Tensor")
 library.impl("scale", lambda x, by=1: x * by, "CPU")
 library.define("fill(Tensor x, Tensor out) -> ()")
+library.define("bump_(Tensor(a!) x) -> Tensor(a!)")
+library.impl("bump_", lambda x: (x.detach().numpy().__iadd__(1), x)[1], "CPU")
 library.define("part(Tensor x) -> Tensor")
 library.define("whole.first(Tensor x) -> Tensor")
 library.define("whole.second(int x) -> int")
@@ -50,6 +52,7 @@ x = torch.rand(4, 3).t()
 for _ in range(30):
     torch.ops.acme_calls.scale(x, 2.0)
 torch.ops.acme_calls.fill(x, torch.zeros(3, 4))
+torch.ops.acme_calls.bump_(torch.zeros(3))
 for refused in (
     lambda: torch.ops.acme_calls.fill(torch.zeros(100), torch.zeros(100)),
     lambda: torch.ops.acme_calls.scale(torch.eye(3).to_sparse(), 2.0),
@@ -85,14 +88,15 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     assert counts.calls == {
         "acme_calls::scale": MOST_ALIKE,
         "acme_calls::fill": 2,
+        "acme_calls::bump_": 1,
         "acme_calls::part": 1,
         "acme_calls::whole.first": 1,
         "acme_calls::whole.second": 1,
     }
     assert counts.not_stored == {"a sparse tensor": 1, f"more than {MOST_ALIKE} calls with the same sizes": 20}
-    assert "recorded: 15 calls of 5 operators in o.calls; the command ended with 0" in printed
+    assert "recorded: 16 calls of 6 operators in o.calls; the command ended with 0" in printed
     assert "not recorded: 1 call: a sparse tensor" in printed
-    assert "tried with the original: 5 operators, 14 calls; 1 more call raised errors" in printed
+    assert "tried with the original: 6 operators, 15 calls; 1 more call raised errors" in printed
     assert "tried: `acme_calls::fill`: in 1 of 1 call, the kernel writes `out`, which the schema does not" in printed
     assert (
         "tried: `acme_calls::scale`: in 10 of 10 calls, its fake is wrong: sizes [3, 4] in a call, and [2]" in printed
@@ -100,6 +104,7 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     text = Path("o.yaml").read_text()
     assert "# 1 of 1 call shows that a result has memory of `x`, as `Tensor(a)` says" in text
     assert "# 10 of 10 calls show that gradients flow through the kernel" in text
+    assert "gradients flow through the kernel" not in text.partition("func: bump_")[0].rpartition("- func")[2]
 
 
 def test_arguments_that_are_given_back_are_told() -> None:

@@ -276,7 +276,12 @@ class Repeater:
                 results.append(operator(*given, **named))
                 return results[0]
 
+            written_tensors = [(tensor, tensor.grad_fn) for tensor in passed.values() if tensor.grad_fn is not None]
             outcome = self._done(call_operator, self._tensors((given, named)))
+            # What is written has a gradient from before the call.
+            new = [leaf for leaf in self._leaves(results) if all(leaf is not tensor for tensor, _ in written_tensors)]
+            changed = [tensor for tensor, node in written_tensors if tensor.grad_fn is not node]
+            outcome["through"] = bool(changed) or any(leaf.requires_grad for leaf in new)
             outputs = [*self._leaves(results), *[tensor for tensor in passed.values() if tensor.grad_fn is not None]]
             outputs = list({id(tensor): tensor for tensor in outputs}.values())
             return self._with_gradients(outcome, [tensor for tensor in outputs if tensor.requires_grad], leaves)

@@ -16,7 +16,7 @@ def tried_facts(records: Sequence[StoredRecord], outcomes: Mapping[int, CallOutc
 
     A fact is a word and the name of an argument: `writes` one that the schema does not say, `declared` one that the
     schema says, `leaves` one that has bytes as it is, `returns` one, `shares` memory with one, `records` gradients of a
-    result through the kernel of a device, or has a `fake` that is wrong.
+    result, or of a written argument, through the kernel of a device, or has a `fake` that is wrong.
     """
     calls: Counter[str] = Counter()
     facts: dict[str, Counter[tuple[str, str]]] = {}
@@ -40,7 +40,8 @@ def _facts(eager: CallOutcome, outcome: CallOutcome) -> Iterator[tuple[str, str]
     for _, name, is_same in eager["aliases"]:
         if isinstance(name, str):
             yield "returns" if is_same else "shares", name
-    first = outcome.get("gradients", {}).get("first", {})
+    gradients = outcome.get("gradients", {})
+    first = gradients.get("first", {}) if gradients.get("through") else {}
     if any(part != ["plain", None] for part in first.get("results", ["list", []])[1]):
         yield "records", ""
     fake = outcome.get("fake", {})
