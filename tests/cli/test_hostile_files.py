@@ -72,6 +72,10 @@ def words_of(command: str, argument: str, path: str) -> list[str]:
         run[run.index(argument) + 1] = path
     elif command == "dump" and argument in ("--backend", "--from"):
         run = [argument, path]
+    elif command == "import" and argument == "--samples":
+        # Samples call a library that is installed.
+        run[0] = "json"
+        run += [argument, path]
     elif argument.startswith("-"):
         run += [argument, path]
     else:
