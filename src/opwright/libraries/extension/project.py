@@ -165,7 +165,7 @@ def project_files(
     kind = "frameworks" if frameworks else kind
     device = "cuda" if cuda else "cpu"
     top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "projects", kind)
-    names = {**names, "torch": torch_series(), "frameworks": f"[{', '.join(frameworks)}]"}
+    names = {**names, "torch": torch_series(), "frameworks": ", ".join(frameworks)}
     left_out = [f"test_{name}.py{_SUFFIX}" for name in FRAMEWORKS if name not in frameworks]
     for folder, _, files in sorted(os.walk(top)):
         for file in sorted(files):
