@@ -13,11 +13,10 @@ A package with a backend calls `backend` in place of `operator_library`, with a 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from inspect import signature
 from typing import Any, Final
@@ -36,16 +35,15 @@ except ImportError:
     )
     sys.exit(1)
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import BaseError, CCompilerError, CompileError
+from setuptools.errors import CompileError
 
 from opwright.libraries.dialect.head import FRAMEWORKS
-from opwright.libraries.extension.build_mistakes import check_arguments, files_that_define
+from opwright.libraries.extension.build_errors import first_error_alone, report, reported_mistakes
+from opwright.libraries.extension.build_mistakes import check_arguments
 from opwright.libraries.extension.frameworks import ViewBuild, framework_folder, is_installed_for, view_frameworks
 from opwright.libraries.extension.generated import (
-    CodeOrigin,
     GeneratedCode,
     check_kernels,
-    origin_of,
     update_backend_code,
     update_code,
 )
@@ -63,17 +61,12 @@ from opwright.libraries.extension.toolchain import (
     USE_CUDA,
     cuda_extension,
     find_compiler,
-    first_error,
     import_torch,
     include_folder,
     is_for_rocm,
     needs_cpp_library,
-    remembered_output,
-    undefined_function,
 )
-from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.render import render_report
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.wheels.fetch import stable_headers
 
@@ -93,8 +86,6 @@ _OPTIONS: Final = frozenset(name for base in Extension.__mro__[:-1] for name in 
 _OWN_OPTIONS: Final = ("backends", "dlink", "dlink_libraries", "fast_calls", "plugins", "stable_headers", "tests")
 #: The shared object of a package, below it.
 _SHARED_OBJECT: Final = "_C"
-#: The file, the line and the column of an error, as GCC, Clang, NVCC and MSVC write them.
-_PLACE: Final = re.compile(r"(\S.*?)(?::|\()(\d+)[:,)](\d+)?.*?\berror\b(?: \w+)?: ([^\n]*)")
 #: What PyTorch's command defines, so that `<torch/torch.h>` includes what Python modules in C++ need.
 _WITH_PYTHON: Final = "-DTORCH_API_INCLUDE_EXTENSION_H"
 #: The macro with the oldest release that a binary serves.
@@ -334,7 +325,7 @@ class BuildWheel(bdist_wheel):
         path = os.path.join(distinfo_path, "METADATA")
         with open(path, encoding="utf-8") as stream:
             metadata = stream.read()
-        with _reported_mistakes("no wheel can be made"):
+        with reported_mistakes("no wheel can be made"):
             for extension in operators:
                 libraries = () if extension.backends else list(map(SourceFile.read, extension.yaml))
                 metadata = with_torch_releases(metadata, served_releases(libraries))
@@ -403,12 +394,12 @@ class BuildOperators(build_ext):
 
     def _repeat(self, commands: BuildCommands, extension: OperatorExtension) -> bool:
         path = self.get_ext_fullpath(extension.name)
-        with _first_error_alone([extension]):
+        with first_error_alone([extension]):
             return commands.repeat(self.compiler, path)
 
     def _build(self, operators: Sequence[OperatorExtension], commands: BuildCommands | None) -> None:
         """Compile and link with PyTorch's command, and note its commands."""
-        with _reported_mistakes("nothing can be compiled"):
+        with reported_mistakes("nothing can be compiled"):
             abi = int(import_torch().compiled_with_cxx11_abi())
             if sys.platform != "win32":
                 find_compiler()
@@ -433,19 +424,19 @@ class BuildOperators(build_ext):
         command.force = self.force or command.use_ninja or bool(operators)
         for extension in operators:
             self._forget_other_link(extension)
-        with _first_error_alone(operators), nullcontext() if commands is None else commands.recorded(command):
+        with first_error_alone(operators), nullcontext() if commands is None else commands.recorded(command):
             command.build_extensions()
 
     def _generate(self, extension: OperatorExtension) -> None:
         """Bring the generated code of an extension up to date."""
         kind = "backend" if extension.backends else "operator library"
-        with _reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
+        with reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
             self._check_arguments(extension, sink)
             extension.code = code = _generated_code(extension, self.build_temp, sink)
             _check_kernels(extension)
             target = stable_target(() if extension.backends else list(map(SourceFile.read, extension.yaml)))
         if len(sink):
-            self.warn(_report(sink))
+            self.warn(report(sink))
         headers = [header for header in code.headers if os.path.basename(header) == _PUBLIC_HEADER]
         if target is not None and _TARGET not in dict(extension.define_macros):
             extension.define_macros.append((_TARGET, target))
@@ -475,7 +466,7 @@ class BuildOperators(build_ext):
             f'rename it, or let the build generate into a package of its own, such as "{extension.package}._generated"'
         )
         files = extension.files_by_name()
-        with _reported_mistakes(f"the files of {extension.name} cannot be installed"):
+        with reported_mistakes(f"the files of {extension.name} cannot be installed"):
             if self._copies_to_source:
                 record.check(packages.get_package_dir(extension.package), files, own, places=("in place",))
                 if extension.tests is not None and extension.code is not None:
@@ -504,7 +495,7 @@ class BuildOperators(build_ext):
         self, extension: OperatorExtension, place: str, folder: str, files: Mapping[str, str], copied_from: str = ""
     ) -> None:
         """Put generated files into a folder, and remove those that are no longer generated."""
-        with _reported_mistakes(f"the files of {extension.name} cannot be installed"):
+        with reported_mistakes(f"the files of {extension.name} cannot be installed"):
             self._record(extension).install(place, folder, files, copied_from=copied_from)
 
     def _forget_other_link(self, extension: OperatorExtension) -> None:
@@ -559,7 +550,7 @@ class BuildViews(BuildOperators):
             folder = os.path.realpath(self.build_temp)
             build = ViewBuild(self.compiler, os.path.relpath(folder), extension, force=bool(self.force))
             kernels = self.get_ext_fullpath(extension.name)
-            with _first_error_alone([extension]):
+            with first_error_alone([extension]):
                 build.build_kernels(kernels)
                 for framework in extension.frameworks:
                     if framework in extension.found:
@@ -612,17 +603,6 @@ class BuildViews(BuildOperators):
         return mapping
 
 
-@contextmanager
-def _reported_mistakes(message: str) -> Iterator[Diagnostics]:
-    """End the build with a message and the mistakes that were found meanwhile, without a traceback."""
-    sink = Diagnostics()
-    try:
-        yield sink
-    except (Fault, FaultsFound) as error:
-        sink.take(error)
-        raise CompileError(f"{message}\n\n{_report(sink)}") from None
-
-
 def _leave_out_python(command: build_ext) -> None:
     """Let `<torch/torch.h>` leave out Python's interface in shared objects of operators, which link nothing of it."""
     add_flag = getattr(command, "_add_compile_flag", None)
@@ -648,51 +628,6 @@ def _keep_order_of_sources(command: build_ext) -> None:
     vars(command)["swig_sources"] = sources_of
 
 
-@contextmanager
-def _first_error_alone(operators: Sequence[OperatorExtension]) -> Iterator[None]:
-    """End a build with the first error of the compiler, not with a traceback of those that called it."""
-    pieces: list[bytes] = []
-    try:
-        with remembered_output() as pieces:
-            yield
-    except (BaseError, CCompilerError, RuntimeError):
-        first = first_error(b"".join(pieces).decode(errors="replace"))
-        if first is None:
-            raise
-        raise CompileError(_explained_error(first, operators)) from None
-
-
-def _explained_error(error: str, operators: Sequence[OperatorExtension]) -> str:
-    """The first error of the compiler, after what was found in the files that it comes from, and its place in them."""
-    place = _PLACE.match(error)
-    origin: CodeOrigin | None = None
-    sink = Diagnostics()
-    if place is not None:
-        origins = (_origin_of_error(place, extension) for extension in operators)
-        origin = next((origin for origin in origins if origin is not None), None)
-        if origin is not None:
-            sink.extend(origin.findings)
-            if origin.formula is not None and not sink.has_errors:
-                sink.error(codes.COMPILER_ERROR, place[4], origin.formula)
-    where = f", in code that is generated from {origin.entry}" if origin is not None and origin.entry else ""
-    report = f"{_report(sink)}\n" if sink.has_errors else ""
-    name = undefined_function(error)
-    sources = [source for extension in operators for source in extension.sources]
-    others = [f"`{path}`" for path in files_that_define(name, sources)] if name else []
-    advice = f"\n{', '.join(others)} has one, and is not among the sources." if others else ""
-    return f"{report}the first error of the C++ compiler{where}:\n\n{error}{advice}"
-
-
-def _origin_of_error(place: re.Match[str], extension: OperatorExtension) -> CodeOrigin | None:
-    """What an error of the compiler comes from; None if its place is not in generated code of library files."""
-    code, path = extension.code, os.path.realpath(place[1])
-    if code is None or extension.backends or path not in code.sources:
-        return None
-    files = [SourceFile.read(file) for file in extension.yaml]
-    where = (path, int(place[2]), int(place[3] or 1))
-    return origin_of(files, os.path.dirname(code.include), where, extension.plugins, rocm=is_for_rocm())
-
-
 def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics) -> GeneratedCode:
     """Generated code of an extension below a folder, up to date."""
     files = [SourceFile.read(path) for path in extension.yaml]
@@ -711,10 +646,6 @@ def _check_kernels(extension: OperatorExtension) -> None:
     if not (extension.backends or extension.libraries or extension.extra_objects):
         files, sources = (list(map(SourceFile.read, paths)) for paths in (extension.yaml, extension.sources))
         check_kernels(files, sources, extension.plugins)
-
-
-def _report(sink: Diagnostics) -> str:
-    return render_report(sink.sorted(), color=False)
 
 
 def _own_extension(extension: OperatorExtension) -> Extension:
