@@ -208,6 +208,15 @@ def test_functions_of_modules_that_a_block_names_for_itself(kernel: str) -> None
     assert list(kernels(read(a_cpp=KERNELS + functions + block))) == ["s_g"]
 
 
+def test_definitions_with_a_key_that_only_a_run_knows() -> None:
+    """A definition that stays with its kernel defines what the file defines, too, and says what to write."""
+    text = 'TORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor", torch::dispatch(key(), &f)); }\n'
+    operators = read(a_cpp=KERNELS + text)
+    assert kernels(operators) == {"f": "by hand"}
+    reasons = [reason for _, reason in operators.imported.left]
+    assert 'the schema of `f` is generated: write `m.impl("f", ...)` in place of `m.def`' in reasons
+
+
 def test_views_and_alias_sets_that_no_run_takes(tmp_path: Path) -> None:
     """A view without its copying form keeps its kernels by hand, and one alias set for two arguments is refused."""
     schemas = {

@@ -623,6 +623,8 @@ class _Reader:
             self._code.append(UnreadCode(call.place, told, row.namespace, block.key, row.name))
             if call.method == "impl":
                 return
+            told = f'the schema of `{row.name}` is generated: write `m.impl("{row.name}", ...)` in place of `m.def`'
+            self._staying.append((call.place, told))
         elif kernels:
             keys = own
             own_keys = tuple([KEY_ALIASES.get(key, key) for key in keys])
