@@ -34,7 +34,9 @@ _MOST_ELEMENTS: Final = 1 << 16
 #: What pybind11 calls a parameter without a name.
 _UNNAMED: Final = re.compile(r"arg\d+")
 #: What changes between processes in messages of errors.
-_CHANGING: Final = re.compile(r"(?: at )?\S*\.(?:cpp|cu|cuh|h|hpp|py|cc)"?:\d+|0x[0-9a-f]+|\bCould not run .*", re.DOTALL)
+_CHANGING: Final = re.compile(
+    r'(?: at )?\S*\.(?:cpp|cu|cuh|h|hpp|py|cc)"?:\d+|0x[0-9a-f]+|\bCould not run .*', re.DOTALL
+)
 _TRACE: Final = re.compile(r"\s*(?:Exception raised from|C\+\+ CapturedTraceback).*", re.DOTALL)
 #: What PyTorch says where its fallback for Autograd lets a backward pass go on without gradients.
 _NOT_REGISTERED: Final = "autograd kernel was not registered"
