@@ -166,12 +166,13 @@ def test_kernels_of_inline_namespaces(opened: str, closed: str) -> None:
     [
         ("constexpr auto k = &f;", "k"),
         ("auto k = [](const at::Tensor& x) { return x; };", "k"),
+        ("at::Tensor k(c10::DispatchKeySet keys, const at::Tensor& x) { return x; }", "&k"),
         ('extern "C" at::Tensor k(const at::Tensor& x) { return x; }', "&k"),
         ("struct K { static at::Tensor k(at::Tensor x); };\nat::Tensor K::k(at::Tensor x) { return x; }", "&K::k"),
     ],
 )  # fmt: skip
 def test_kernels_that_no_written_header_can_declare(code: str, kernel: str) -> None:
-    """Variables, functions with the linkage of C, and members of classes that no header has stay by hand."""
+    """Variables, functions of C or with a set of keys, and members of classes that no header has stay by hand."""
     text = f'{KERNELS}{code}\nTORCH_LIBRARY(acme, m) {{ m.def("f(Tensor x) -> Tensor", {kernel}); }}\n'
     assert kernels(read(a_cpp=text)) == {"f": "by hand"}
 

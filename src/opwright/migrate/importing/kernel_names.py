@@ -164,7 +164,8 @@ class KernelNames:
         defined = next((other for other in same if other.checks and (other.path == path or not other.is_hidden)), None)
         if defined is not None:
             row = row._replace(names=defined.names, checks=defined.checks)
-        if function.name in self._of_c or self._is_member(function.name, path):
+        gets_keys = any("DispatchKeySet" in type for type in function.parameters[:1])
+        if function.name in self._of_c or gets_keys or self._is_member(function.name, path):
             return row._replace(by_hand=shorten(text_of(kernel)))
         if self._is_overloaded(function, path):
             told = f"`{function.name}`, of which the sources have several: name one function for this operator"
