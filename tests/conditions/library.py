@@ -31,9 +31,9 @@ _FAULT: Final = re.compile(r"^\S*?:(\d+):\d+: error", re.MULTILINE)
 _KERNEL: Final = re.compile(r"^(?:[A-Z_]+_API )?([\w:]+Tensor (f\d+)\([^;]*\));$", re.MULTILINE)
 
 
-def _file(operators: Sequence[DrawnOperator], abi: str, path: Path) -> Path:
+def _file(operators: Sequence[DrawnOperator], kind: str, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    head = f"namespace: conditions_{abi}\nabi: {abi}\n" + ("torch: '>=2.13'\n" if abi == "stable" else "")
+    head = f"namespace: conditions_{kind}\n" + ("" if kind == "native" else "abi: stable\ntorch: '>=2.13'\n")
     path.write_text(head + "operators:\n" + "".join([operator.entry() for operator in operators]), encoding="utf-8")
     return path
 
@@ -56,9 +56,9 @@ def operators_that_load(count: int, seed: int, folder: Path) -> list[DrawnOperat
     return [operator for start, operator in zip(starts, drawn, strict=True) if start not in refused]
 
 
-def generated(operators: Sequence[DrawnOperator], abi: str, folder: Path) -> Path:
-    """The folder with the generated code of operators."""
-    path, out = _file(operators, abi, folder / f"{abi}.yaml"), folder / abi
+def generated(operators: Sequence[DrawnOperator], kind: str, folder: Path) -> Path:
+    """The folder with the generated code of operators: `native`, or with another word of the stable interface."""
+    path, out = _file(operators, kind, folder / f"{kind}.yaml"), folder / kind
     status, printed = _run("generate", "--library", str(path), "--torch", "auto", "--out", str(out))
     assert status == 0, printed
     return out
@@ -95,15 +95,15 @@ def python_alone(operators: Sequence[DrawnOperator], folder: Path) -> Value:
     """The operators of a stable library without its binary: what traces check is Python's alone."""
     import torch
 
-    out = generated(operators, "stable", folder)
-    library = torch.library.Library("conditions_stable", "DEF")
+    out = generated(operators, "traced", folder)
+    library = torch.library.Library("conditions_traced", "DEF")
     for operator in operators:
         arguments = ", ".join([f"{type} {name}" for name, type in operator.types.items()])
         library.define(f"{operator.name}({arguments}) -> Tensor")
     sys.path.insert(0, str(out / "python"))
-    package = ModuleType("conditions_stable")
-    package.__path__ = [str(out / "python" / "conditions_stable")]
-    sys.modules["conditions_stable"] = package
-    importlib.import_module("conditions_stable._fakes")
+    package = ModuleType("conditions_traced")
+    package.__path__ = [str(out / "python" / "conditions_traced")]
+    sys.modules["conditions_traced"] = package
+    importlib.import_module("conditions_traced._fakes")
     package.__dict__["library"] = library
-    return torch.ops.conditions_stable
+    return torch.ops.conditions_traced

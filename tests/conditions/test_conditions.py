@@ -24,8 +24,8 @@ def test_traces_compute_as_python_does(torch: ModuleType, tmp_path: Path) -> Non
     """What the stable interface checks in traces, which no binary is needed for."""
     operators = [each for each in operators_that_load(150, 1, tmp_path) if not each.has_scalar]
     fakes = python_alone(operators, tmp_path)
-    way = Way("stable meta", fakes, tensors_on("meta"))
-    outcome = compare(operators, [way, *traces("stable", fakes)], 1500, 1)
+    way = Way("traced meta", fakes, tensors_on("meta"))
+    outcome = compare(operators, [way, *traces("traced", fakes)], 1500, 1)
     assert outcome.refused > 300
     assert outcome.failed > 200
     assert not outcome.differences, "\n".join(outcome.differences[:5])
