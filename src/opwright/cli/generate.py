@@ -496,8 +496,9 @@ def _generate(
     may_load_few: bool = True,
 ) -> None:
     """Write the files and print a summary."""
-    # A run after an edit prints nothing about inputs that it does not read.
-    if len(sink) or not may_load_few or not _generate_edit(arguments, incremental, inputs):
+    # A run after an edit says of inputs that it does not read only what the run before it said of them.
+    needs_all = sink.has_errors or any(diagnostic.span is not None for diagnostic in sink.sorted())
+    if needs_all or not may_load_few or not _generate_edit(arguments, incremental, inputs):
         _generate_all(arguments, incremental, inputs, sink)
 
 

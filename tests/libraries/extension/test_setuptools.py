@@ -185,7 +185,7 @@ def test_wheels_are_those_of_fresh_builds(project: Project, tmp_path: Path) -> N
     fresh.write("acme.yaml", STABLE + YAML)
     wanted = contents(fresh.package("wheel"))
     for path in [*project.folder.glob("build/**/_ops.py"), *project.folder.glob("build/**/stable_ops.h")]:
-        path.write_text("edited\n")
+        path.write_text(path.read_text() + "edited\n")
     project.write("acme.yaml", STABLE + YAML)
     assert contents(project.package("wheel")) == wanted
     # A build in place leaves generated files beside the sources, which other builds copy.

@@ -749,7 +749,9 @@ def _always_runs(statement: ast.stmt, names: _Names) -> list[ast.stmt] | None:
         is_true = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
         return statement.body if is_true else None
     if isinstance(statement, ast.For):
-        jumps = any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in ast.walk(statement))
+        # What the loop goes over may be long, and this asks in each round.
+        nodes = (node for inner in statement.body for node in ast.walk(inner))
+        jumps = any(isinstance(node, (ast.Break, ast.Continue, ast.Return)) for node in nodes)
         targets = [node for node in ast.walk(statement.target) if isinstance(node, ast.Name)]
         return None if jumps or any(names.get(node.id) is None for node in targets) else statement.body
     return None
