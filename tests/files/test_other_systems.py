@@ -102,8 +102,9 @@ def test_pytorch_is_generated_as_on_linux(tmp_path: Path) -> None:
     """All files of PyTorch on each system, and from inputs whose lines end as on Windows."""
     tree = tmp_path / "aten/src/ATen"
     inputs = open_inputs("auto")
-    for name in inputs.names():
-        path = (tmp_path / "tools" if name.startswith("autograd/") else tree) / name
+    folders = {"autograd": tmp_path / "tools", "aoti": tmp_path / "torchgen"}
+    for name in {*inputs.names(), "aoti/fallback_ops.py"}:
+        path = folders.get(name.partition("/")[0], tree) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(inputs.read_text(name).text.replace("\n", "\r\n").encode())
     (tmp_path / "version.txt").write_text("2.13.0\n")
