@@ -121,11 +121,18 @@ def label(path: Path) -> str:
 
 
 def run_file(path: Path, device: str, out: Path, limits: Limits) -> Side:
-    """What the tests of a file give on a device: what an earlier run of the same left, and all that is left to run."""
+    """What the tests of a file give on a device: what an earlier run of the same left, and all that is left to run.
+
+    A file in which no test was found is looked at again: the device may not have been installed.
+    """
     journal = _journal(path, device, out)
     journal.parent.mkdir(parents=True, exist_ok=True)
     head = json.dumps({"path": str(path), "of": _fingerprint(path, device), "each": limits.each})
-    if not journal.is_file() or journal.read_text(encoding="utf-8").partition("\n")[0] != head:
+    if (
+        not journal.is_file()
+        or journal.read_text(encoding="utf-8").partition("\n")[0] != head
+        or not _side(journal).tests
+    ):
         journal.write_text(f"{head}\n", encoding="utf-8")
     while _run_process(path, device, journal, limits):
         pass

@@ -65,8 +65,8 @@ def passed(function: NativeFunction) -> str:
     """The arguments that a Python function passes on, where one number stands for all items of a list of given length.
 
     >>> import opwright
-    >>> passed(opwright.load()["avg_pool2d"]).split(", ")[1]
-    '[kernel_size] * 2 if isinstance(kernel_size, int) else kernel_size'
+    >>> passed(opwright.load()["avg_pool2d"]).partition(", [stride]")[0]
+    'self, [kernel_size] * 2 if isinstance(kernel_size, int) else kernel_size'
     """
     texts = []
     for argument in function.arguments.all:
