@@ -32,7 +32,7 @@ def check_arguments(
     paths: Iterable[str],
     flags: Iterable[str],
     unknown: Iterable[str],
-    options: Iterable[str],
+    options: Sequence[str],
     sink: Diagnostics,
 ) -> None:
     """Report arguments of `operator_library` and `backend` that no build can use, at their places in `setup.py`.
@@ -46,8 +46,10 @@ def check_arguments(
         help = did_you_mean(package, packages, f"the project has {known}" if known else "make its folder")
         sink.error(codes.BUILD_ARGUMENT, f"no package `{package}`", _place(package), help=help)
     for name in unknown:
+        # A backend lacks some of the options of a library.
+        others = [option for option in options if option != name]
         span = _place(rf"\b{name}(?=\s*=)", is_text=False)
-        sink.error(codes.BUILD_ARGUMENT, f"no option `{name}`", span, help=did_you_mean(name, options))
+        sink.error(codes.BUILD_ARGUMENT, f"no option `{name}`", span, help=did_you_mean(name, others))
     for path in paths:
         if not os.path.exists(path):
             sink.error(codes.FILE_MISSING, f"no such file: `{path}`", _place(path), help=_path_help(path))
