@@ -88,7 +88,7 @@ def _mutate(name: str, call: dict[str, Any], random: Random) -> None:
         if key in _OPTIONAL:
             call[key] = None
     elif isinstance(value, int):
-        call[key] = random.choice((-1, -3, 0, 1, 3, 7, 40))
+        call[key] = random.choice((-1, -3, 0, 1, 3, 7, 40, 2**61, 2**62))
     else:
         call[key] = random.choice((0.0, -1.0, float("inf"), float("nan"), 1e300))
 

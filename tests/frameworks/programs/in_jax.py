@@ -203,3 +203,10 @@ def test_refusals() -> None:
         jax.eval_shape(ops.rms_norm, random(4, 8), random(3))
     with pytest.raises(Exception, match="there is no segment 9"):
         jax.block_until_ready(ops.segment_sum(random(2, 3), jnp.array([0, 9]), count=4))
+
+
+def test_results_that_no_memory_holds() -> None:
+    """A result is refused before XLA counts its elements, which would end the process."""
+    for count in (2**57, 2**60, 2**62):
+        with pytest.raises(RuntimeError, match="cannot be computed: no memory has room for so many elements"):
+            ops.segment_sum(random(0, 4), jnp.zeros(0, jnp.int64), count=count)

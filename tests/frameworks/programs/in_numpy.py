@@ -77,3 +77,13 @@ def test_results_outlive_their_call() -> None:
     """The memory of a result belongs to it."""
     results = [ops.scaled(np.full(1000, float(number))) for number in range(100)]
     assert [np.from_dlpack(result)[999] for result in results] == [2.0 * number for number in range(100)]
+
+
+def test_results_that_no_memory_holds() -> None:
+    """A result is refused before a kernel writes to memory that it does not have."""
+    rows, segments = random(0, 4), np.zeros(0, np.int64)
+    for count in (2**57, 2**60, 2**62):
+        with pytest.raises(RuntimeError, match="cannot be computed: no memory has room for so many elements"):
+            ops.segment_sum(rows, segments, count=count)
+    with pytest.raises(RuntimeError, match="segment_sum: there is no memory for a new tensor"):
+        ops.segment_sum(rows, segments, count=2**46)

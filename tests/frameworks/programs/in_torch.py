@@ -161,3 +161,15 @@ def test_calls_that_record_nothing_go_past_python() -> None:
             assert tensor.requires_grad or tensor._version == version + (operator is library.rotary_)
     with torch.inference_mode():
         library.rotary_(torch.randn(6, 6), angle, angle)
+
+
+def test_results_that_no_memory_holds() -> None:
+    """A result is refused before a kernel writes to memory that it does not have, and so is a copy of an argument."""
+    rows, segments = torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64)
+    for count in (2**57, 2**60, 2**62):
+        with pytest.raises(RuntimeError, match="cannot be computed: no memory has room for so many elements"):
+            ops.segment_sum(rows, segments, count=count)
+    with pytest.raises(RuntimeError, match="segment_sum: there is no memory for a new tensor"):
+        ops.segment_sum(rows, segments, count=2**46)
+    with pytest.raises(RuntimeError, match="segment_gather: there is no memory for a new tensor"):
+        ops.segment_gather(torch.zeros(1, 4).expand(2**58, 4), torch.zeros(1, dtype=torch.int64))

@@ -304,7 +304,15 @@ class DimsLoader:
         is_single = len(parts) == 1
         sizes = parts[0] if is_single else expression_of(OutputOperation.concatenate, ValueKind.sizes, *parts)
         self.result_patterns[name] = dims
-        self.result_sizes[name] = sizes
+        self.result_sizes[name] = self._sizes_of_argument(dims) or sizes
+
+    def _sizes_of_argument(self, dims: TensorDims) -> OutputExpression | None:
+        """The sizes of the argument with this pattern, if it determines all sizes that the pattern names."""
+        owners = {self.owners.get(item.text, ("", 0))[0] for item in dims.items}
+        tensor = self.tensors.get(owners.pop()) if len(owners) == 1 else None
+        if tensor is None or tensor.each or tensor.dims.items != dims.items:
+            return None
+        return expression_of(OutputOperation.sizes, ValueKind.sizes, tensor.value)
 
     def _check_result_size(self, name: str, place: int, text: str, size: OutputExpression) -> None:
         if not is_always_a_size(size, frozenset(self.sizes.values())):

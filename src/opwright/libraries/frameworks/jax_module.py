@@ -184,7 +184,8 @@ def _body(operator: ViewOperator) -> str:
     """Docstring and statements of a function.
 
     Before the operator looks at each value, the function looks for the compiled program of a call in which all values
-    have the types of the schema: JAX takes some 10 us to call a program, and the operator would add half as much.
+    have the types of the schema: JAX takes some 10 us to call a program, and the operator would add half as much. The
+    key has the classes of tensors, which calls before had: to ask one for its dtype takes longer.
     """
     conditions, keys, tensors = [], [], []
     names = [variable_name(argument.name) for argument in operator.function.arguments.all]
@@ -193,20 +194,20 @@ def _body(operator: ViewOperator) -> str:
         assert form is not None
         condition, key = f"{name}.__class__ is {_EXACT.get(form.kind)}", name
         if form.kind == "tensor":
-            condition = f'hasattr({name}, "dtype")'
+            condition, key = "", f"{name}.__class__"
         elif form.kind == "tensors":
-            condition = f'{name}.__class__ is list and all([hasattr(_item, "dtype") for _item in {name}])'
+            condition, key = f"{name}.__class__ is list", f"tuple(map(type, {name}))"
         elif form.kind in _EXACT_LISTS:
             items = f"all([_item.__class__ is {_EXACT_LISTS[form.kind]} for _item in {name}])"
             condition, key = f"{name}.__class__ is list and {items}", f"tuple({name})"
-        if isinstance(argument.type, OptionalType):
+        if condition and isinstance(argument.type, OptionalType):
             condition = f"({name} is None or {condition})"
             key = f"None if {name} is None else {key}" if key != name else key
-        conditions.append(condition)
+        keys.append(key)
+        if condition:
+            conditions.append(condition)
         if form.kind in ("tensor", "tensors"):
             tensors.append(name)
-        else:
-            keys.append(key)
     place = operator.place
     key = f"({', '.join(keys)}{',' if len(keys) == 1 else ''})"
     lines = [

@@ -211,21 +211,23 @@ class TorchCall {
     ForeignTensor tensor;
     std::int64_t dims = 0;
     std::int32_t dtype = 0, type = 0;
-    bool is_defined = false;
-    check_torch(aoti_torch_is_defined(handle, &is_defined));
-    if (!is_defined) {
-      // PyTorch passes None where the schema has a tensor.
-      const char* const wanted = argument.kind == Kind::tensors ? "a list of tensors" : "a tensor";
-      op_.refuse(op_, {": `", argument.name, "` has to be ", wanted});
+    check_torch(aoti_torch_get_dtype(handle, &dtype));
+    if (!set_known_dtype(tensor, dtype)) {
+      bool is_defined = false;
+      check_torch(aoti_torch_is_defined(handle, &is_defined));
+      if (!is_defined) {
+        // PyTorch passes None where the schema has a tensor.
+        const char* const wanted = argument.kind == Kind::tensors ? "a list of tensors" : "a tensor";
+        op_.refuse(op_, {": `", argument.name, "` has to be ", wanted});
+      }
+      set_dtype(tensor, dtype);
     }
     check_torch(aoti_torch_get_data_ptr(handle, &tensor.data));
     check_torch(aoti_torch_get_dim(handle, &dims));
     check_torch(aoti_torch_get_sizes(handle, &tensor.sizes));
     check_torch(aoti_torch_get_strides(handle, &tensor.strides));
-    check_torch(aoti_torch_get_dtype(handle, &dtype));
     check_torch(aoti_torch_get_device_type(handle, &type));
     tensor.rank = static_cast<std::int32_t>(dims);
-    set_dtype(tensor, dtype);
     if (type == cuda) {
       tensor.device_type = 2;
       check_torch(aoti_torch_get_device_index(handle, &tensor.device_index));
@@ -270,11 +272,14 @@ class TorchCall {
     }
   }
 
-  static TensorView new_tensor(ForeignTensor tensor, std::int32_t dtype, AtenTensorHandle& handle) {
+  TensorView new_tensor(ForeignTensor tensor, std::int32_t dtype, AtenTensorHandle& handle) const {
     const bool is_on_cpu = tensor.device_type == 1;
     const std::int32_t type = is_on_cpu ? aoti_torch_device_type_cpu() : aoti_torch_device_type_cuda();
-    check_torch(aoti_torch_empty_strided(
-        tensor.rank, tensor.sizes, tensor.strides, dtype, type, tensor.device_index, &handle));
+    const AOTITorchError status = aoti_torch_empty_strided(
+        tensor.rank, tensor.sizes, tensor.strides, dtype, type, tensor.device_index, &handle);
+    if (status != 0) {
+      op_.refuse(op_, {": there is no memory for a new tensor"});
+    }
     check_torch(aoti_torch_get_data_ptr(handle, &tensor.data));
     tensor.byte_offset = 0;
     return TensorView(tensor, stream(tensor));

@@ -226,31 +226,35 @@ class TvmFfiCall {
           op_, {" needs memory on the device, and no framework has said how to get it: pass tensors of one that does, "
                 "such as PyTorch"});
     }
-    // The sizes, the strides and the elements stand behind the header, the elements at a multiple of 64. To ask for
-    // memory at such an address takes longer.
+    // An object as TVM FFI's C++ header makes it, with the sizes, the strides and the elements behind it, the elements
+    // at a multiple of 64. To ask for memory at such an address, or twice for memory, takes longer.
     const TensorView view(like, nullptr);
     const auto rank = static_cast<std::size_t>(like.rank);
-    const std::size_t head = sizeof(DLManagedTensorVersioned) + 2 * rank * sizeof(std::int64_t);
+    const std::size_t head = sizeof(TVMFFIObject) + sizeof(DLTensor) + 2 * rank * sizeof(std::int64_t);
     const std::size_t bytes = static_cast<std::size_t>(view.numel() * view.element_size());
-    void* const memory = std::malloc(head + 64 + bytes);
+    char* const memory = static_cast<char*>(std::malloc(head + 64 + bytes));
     if (memory == nullptr) {
-      op_.refuse(op_, {": there is no memory for a result"});
+      op_.refuse(op_, {": there is no memory for a new tensor"});
     }
-    auto* const managed = new (memory) DLManagedTensorVersioned();
-    auto* const numbers = reinterpret_cast<std::int64_t*>(managed + 1);
-    managed->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    managed->deleter = [](DLManagedTensorVersioned* self) { std::free(self); };
-    std::memcpy(static_cast<void*>(&managed->dl_tensor), &like, sizeof(like));
-    managed->dl_tensor.data = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + head + 63) / 64 * 64);
-    std::memcpy(numbers, like.sizes, rank * sizeof(std::int64_t));
-    std::memcpy(numbers + rank, like.strides, rank * sizeof(std::int64_t));
-    managed->dl_tensor.shape = numbers;
-    managed->dl_tensor.strides = numbers + rank;
-    if (TVMFFITensorFromDLPackVersioned(managed, 0, 0, &made) != 0) {
-      std::free(memory);
-      throw RaisedByTvmFfi();
+    auto* const object = new (memory) TVMFFIObject();
+    object->combined_ref_count = (std::uint64_t{1} << 32) + 1; // A strong and a weak one.
+    object->type_index = kTVMFFITensor;
+    object->deleter = [](void* self, int flags) {
+      if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) {
+        std::free(self);
+      }
+    };
+    DLTensor* const tensor = TVMFFITensorGetDLTensorPtr(object);
+    auto* const sizes = reinterpret_cast<std::int64_t*>(tensor + 1);
+    std::memcpy(static_cast<void*>(tensor), &like, sizeof(like));
+    tensor->data = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + head + 63) / 64 * 64);
+    tensor->shape = sizes;
+    tensor->strides = sizes + rank;
+    for (std::size_t dim = 0; dim < rank; ++dim) {
+      tensor->shape[dim] = like.sizes[dim];
+      tensor->strides[dim] = like.strides[dim];
     }
-    return made;
+    return object;
   }
 
   // The function that makes arrays, which lives as long as the process.

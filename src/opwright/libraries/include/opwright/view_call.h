@@ -102,8 +102,8 @@ struct Operator {
   void (*kernels[2])(const Value* arguments, const TensorView* results);
 };
 
-// Sets code, bits and lanes of a dtype as dlpack.h numbers them.
-inline void set_dtype(ForeignTensor& tensor, std::int32_t dtype) {
+// Sets code, bits and lanes of a dtype as dlpack.h numbers them. Gives false for dtypes that kernels do not take.
+inline bool set_known_dtype(ForeignTensor& tensor, std::int32_t dtype) {
   struct Row {
     std::uint8_t code;
     std::uint8_t bits;
@@ -120,12 +120,16 @@ inline void set_dtype(ForeignTensor& tensor, std::int32_t dtype) {
   } else if (dtype == 44) {
     row = {14, 8};
   }
-  if (row.bits == 0) {
-    throw ViewError("kernels of libraries with `abi: dlpack` take no tensors of this dtype");
-  }
   tensor.type_code = row.code;
   tensor.type_bits = row.bits;
   tensor.type_lanes = 1;
+  return row.bits != 0;
+}
+
+inline void set_dtype(ForeignTensor& tensor, std::int32_t dtype) {
+  if (!set_known_dtype(tensor, dtype)) {
+    throw ViewError("kernels of libraries with `abi: dlpack` take no tensors of this dtype");
+  }
 }
 
 // Memory for the time of a call: numbers and views that stay where they are, and bytes that are freed.
@@ -143,19 +147,17 @@ class Arena {
     }
   }
 
+  // Items that have no values yet.
   template <class Item>
   Item* items(std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<Item>);
-    auto* const items = static_cast<Item*>(taken(count * sizeof(Item), alignof(Item)));
-    for (std::size_t place = 0; place < count; ++place) {
-      new (items + place) Item;
-    }
-    return items;
+    static_assert(std::is_trivially_copyable_v<Item> && alignof(Item) <= 8);
+    return static_cast<Item*>(taken(count * sizeof(Item)));
   }
 
   // Aligned for every dtype and for vector instructions.
   void* bytes(std::size_t count) {
-    return taken(count, 64);
+    used_ = (used_ + 63) / 64 * 64;
+    return taken(count);
   }
 
  private:
@@ -164,12 +166,16 @@ class Arena {
   };
 
   // What most calls need is in the arena itself: to ask for memory takes as long as the checks of a call.
-  void* taken(std::size_t count, std::size_t alignment) {
-    const std::size_t start = (used_ + alignment - 1) / alignment * alignment;
-    if (start <= sizeof(first_) && count <= sizeof(first_) - start) {
-      used_ = start + count;
-      return first_ + start;
+  void* taken(std::size_t count) {
+    const std::size_t start = used_;
+    if (count > sizeof(first_) - start) {
+      return block(count);
     }
+    used_ += (count + 7) / 8 * 8;
+    return first_ + start;
+  }
+
+  void* block(std::size_t count) {
     auto* const block = static_cast<Block*>(std::malloc(count + sizeof(Block) + 64));
     if (block == nullptr) {
       throw ViewError("there is no memory for a call");
