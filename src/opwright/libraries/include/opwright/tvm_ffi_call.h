@@ -227,21 +227,24 @@ class TvmFfiCall {
                 "such as PyTorch"});
     }
     // An object as TVM FFI's C++ header makes it, with the sizes, the strides and the elements behind it, the elements
-    // at a multiple of 64. To ask for memory at such an address, or twice for memory, takes longer.
+    // at a multiple of 64. To ask for memory at such an address, or twice for memory, takes longer. Before the object
+    // is the header of c_api.h whose pointer is null: the deleter of the object frees its memory.
+    constexpr std::size_t before = 16;
     const TensorView view(like, nullptr);
     const auto rank = static_cast<std::size_t>(like.rank);
-    const std::size_t head = sizeof(TVMFFIObject) + sizeof(DLTensor) + 2 * rank * sizeof(std::int64_t);
+    const std::size_t head = before + sizeof(TVMFFIObject) + sizeof(DLTensor) + 2 * rank * sizeof(std::int64_t);
     const std::size_t bytes = static_cast<std::size_t>(view.numel() * view.element_size());
     char* const memory = static_cast<char*>(std::malloc(head + 64 + bytes));
     if (memory == nullptr) {
       op_.refuse(op_, {": there is no memory for a new tensor"});
     }
-    auto* const object = new (memory) TVMFFIObject();
+    std::memset(memory, 0, before);
+    auto* const object = new (memory + before) TVMFFIObject();
     object->combined_ref_count = (std::uint64_t{1} << 32) + 1; // A strong and a weak one.
     object->type_index = kTVMFFITensor;
     object->deleter = [](void* self, int flags) {
       if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) {
-        std::free(self);
+        std::free(static_cast<char*>(self) - before);
       }
     };
     DLTensor* const tensor = TVMFFITensorGetDLTensorPtr(object);
