@@ -245,3 +245,18 @@ def test_elements_are_read(tmp_path: Path) -> None:
     torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
     assert torch.equal(found.signbit() & ~found.isnan(), expected.signbit() & ~expected.isnan())
     assert lines[len(expected) :] == ["2", "1", "0", "6", "5", "4", "3", "0 1", ""]
+
+
+def test_advice_keeps_the_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where `torch.compile` cannot replace a write, the native interface is no help for borrowed tensors."""
+    entry = '- func: fill_(Tensor(a!) x, float by) -> Tensor(a!)\n  dispatch: {CPU: fill}\n  dims: {x: "*b"}\n'
+    helps = []
+    for abi in ("stable", "dlpack"):
+        file = tmp_path / f"{abi}.yaml"
+        file.write_text(f"namespace: acme\nabi: {abi}\noperators:\n{entry}  tags: inplace\n")
+        assert main(["check", "--library", str(file), "--torch", "auto"]) == 0
+        text = "".join(capsys.readouterr())
+        assert "warning[W0470]" in text
+        helps.append([line.partition("help: ")[2] for line in text.splitlines() if "help: " in line])
+    alone = "return nothing of what it writes"
+    assert helps == [[f"{alone}, or write `abi: native`"], [alone]]

@@ -172,7 +172,7 @@ def check_functionalization(job: Job, sink: Diagnostics) -> None:
         return
     if not catalog.is_sound:
         absent = absent | frozenset(_faulty_operations(catalog, sink))
-    stable = {function for library in job.libraries if library.is_stable for function in library.catalog.functions}
+    stable = {function: one for one in job.libraries if one.is_stable for function in one.catalog.functions}
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.composite or not group.view.library.defines_operators:
             continue
@@ -191,7 +191,7 @@ def check_functionalization(job: Job, sink: Diagnostics) -> None:
         if not function.library.defines_operators:
             continue
         if function in stable:
-            _check_traced_write(function, sink)
+            _check_traced_write(function, stable[function].takes_views, sink)
         elif not grouped and base_of_operation(function.name.name) not in absent and _is_left_alone(function, job):
             _report_not_functional(function, job, index, sink)
 
@@ -215,7 +215,7 @@ def _faulty_operations(catalog: Catalog, sink: Diagnostics) -> Iterator[str]:
                 yield name
 
 
-def _check_traced_write(function: NativeFunction, sink: Diagnostics) -> None:
+def _check_traced_write(function: NativeFunction, takes_views: bool, sink: Diagnostics) -> None:
     """An operator with the stable interface that writes is one that PyTorch functionalizes without its tags."""
     is_left = function.has_composite_implicit or any(key.name == "Functionalize" for key in function.kernels)
     if function.is_synthesized or not function.arguments.writes or is_left:
@@ -225,6 +225,8 @@ def _check_traced_write(function: NativeFunction, sink: Diagnostics) -> None:
         why = f", and the stable C++ API cannot register the tag {tags[0]}" if tags else ""
         message = f"`torch.compile` fails at `{function.name}`: {_unfit_result(function)}{why}"
         help = "return nothing of what it writes, or write `abi: native`" if tags else "return new tensors or nothing"
+        if tags and takes_views:  # Such kernels cannot be those of the native interface.
+            help = "return nothing of what it writes"
         sink.warning(codes.NOT_COMPILED, message, schema_span(function), help=help)
 
 
