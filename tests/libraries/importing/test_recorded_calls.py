@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
-from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE
+from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE, MOST_BYTES, KeptCalls
 from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
@@ -65,6 +65,32 @@ torch._C._jit_get_operation("acme_calls::part")[0](x)
 torch.ops.acme_calls.whole(3)
 torch.ops.acme_calls.whole(x)
 """
+#: Ends with 1 where recording is seen: a mode gets the copies of tensors, or PyTorch compiles nothing.
+WATCHING = """\
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import acme_recorded
+
+
+class Watching(TorchDispatchMode):
+    seen = []
+
+    def __torch_dispatch__(self, function, types, given=(), named=None):
+        self.seen.append(str(function))
+        return function(*given, **named or {})
+
+
+@torch.compile(backend="eager", fullgraph=True)
+def compiled(x):
+    return torch.ops.acme_calls.scale(x, 3.0)
+
+
+with Watching():
+    torch.ops.acme_calls.scale(torch.rand(2), 2.0)
+compiled(torch.rand(2))
+assert Watching.seen == ["aten.rand.default", "acme_calls.scale.default"], Watching.seen
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +131,14 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     assert "# 1 of 1 call shows that a result has memory of `x`, as `Tensor(a)` says" in text
     assert "# 10 of 10 calls show that gradients flow through the kernel" in text
     assert "gradients flow through the kernel" not in text.partition("func: bump_")[0].rpartition("- func")[2]
+
+
+@pytest.mark.usefixtures("torch")
+def test_commands_do_not_see_that_they_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    """A mode of a test gets what the test calls alone, and what it compiles is compiled."""
+    Path("watching.py").write_text(WATCHING)
+    assert main(["import", "acme_recorded", "--out", "o.yaml", "--record", sys.executable, "watching.py"]) == 0
+    assert "recorded: 2 calls of 1 operator in o.calls; the command ended with 0" in capsys.readouterr().out
 
 
 def test_arguments_that_are_given_back_are_told() -> None:
@@ -247,3 +281,21 @@ def test_parts_of_processes_are_merged_within_bounds() -> None:
     counts = counted(read_records("whole.calls"))
     assert counts.calls == {"acme::f": 100}
     assert counts.not_stored == {"more than 100 calls": 60}
+
+
+def test_large_calls_leave_room_for_others() -> None:
+    """An operator with large tensors, in calls that are alike or not, has small calls too, and others behind it."""
+    kept = KeptCalls()
+    refused = []
+    for operator in map(str, range(30)):
+        for number, size in enumerate([MOST_BYTES // 3] * 12 + [1000] * 12):
+            reason = kept.refusal(operator, f"{operator}, sizes {number // 3}", size)
+            if reason:
+                refused.append((operator, number, reason))
+            else:
+                kept.keep(operator, f"{operator}, sizes {number // 3}", size)
+    assert [number for operator, number, _ in refused if operator == "0"] == [8, 9, 10, 11]
+    assert {reason for _, _, reason in refused} == {"more than a share of 134,217,728 bytes"}
+    assert all(0 < number < 12 for _, number, _ in refused)
+    kept.keep("large", "alike", MOST_BYTES // 2 + 1)
+    assert kept.refusal("large", "alike", MOST_BYTES // 2) == "more than 4,194,304 bytes with the same sizes"

@@ -31,11 +31,17 @@ HEADER: Final = b"opwright calls 1\n"
 #: The variable of the environment that names the file with what to record.
 VARIABLE: Final = "OPWRIGHT_RECORDED_CALLS"
 #: How many calls of an operator are kept, how many of them with tensors of the same sizes and dtypes, and how many
-#: bytes one call and all calls may have.
+#: bytes one call, those that are alike, and all calls may have.
 MOST_CALLS: Final = 100
 MOST_ALIKE: Final = 10
 MOST_BYTES: Final = 4 << 20
 MOST_BYTES_IN_ALL: Final = 128 << 20
+#: Which part of the bytes that are left one operator may have, and of these one call: large calls leave room for small
+#: ones, and for operators that are called later.
+_OPERATOR_SHARE: Final = 8
+_CALL_SHARE: Final = 4
+#: The key that each call passes between Autograd and the kernel of a device.
+_ON_THE_WAY: Final = "BackendSelect"
 #: Ends the file of a module that is no Python.
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd")
 
@@ -139,6 +145,35 @@ class StoredCall:
             return [first, whole.clone().cpu()]
 
 
+class KeptCalls:
+    """How many calls are kept, and what they leave to others."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+        self._alike: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
+        self._bytes_alike: Counter[str] = Counter()
+
+    def refusal(self, operator: str, alike: str = "", size: int = 0) -> str:
+        """Why a call is not kept; empty if it is. What is not known yet of it refuses nothing."""
+        left = MOST_BYTES_IN_ALL - self._bytes.total()
+        if self._calls[operator] >= MOST_CALLS:
+            return f"more than {MOST_CALLS} calls"
+        if self._alike[alike] >= MOST_ALIKE:
+            return f"more than {MOST_ALIKE} calls with the same sizes"
+        if self._alike[alike] and self._bytes_alike[alike] + size > MOST_BYTES:
+            return f"more than {MOST_BYTES:,} bytes with the same sizes"
+        share = (left // _OPERATOR_SHARE - self._bytes[operator]) // _CALL_SHARE if self._calls[operator] else left
+        return f"more than a share of {MOST_BYTES_IN_ALL:,} bytes" if size > share else ""
+
+    def keep(self, operator: str, alike: str, size: int) -> None:
+        """Count a call."""
+        self._calls[operator] += 1
+        self._alike[alike] += 1
+        self._bytes[operator] += size
+        self._bytes_alike[alike] += size
+
+
 class CallFile:
     """A file to which calls are appended; each is whole once it is written, whatever ends the process."""
 
@@ -148,14 +183,15 @@ class CallFile:
         self._stream: IO[bytes] | None = None
         self._process = 0
         self._lock = threading.RLock()
-        self._calls: Counter[str] = Counter()
-        self._alike: Counter[str] = Counter()
+        self._kept = KeptCalls()
         self._refused: Counter[tuple[str, str]] = Counter()
-        self._bytes = 0
 
     def add(self, operator: str, arguments: Sequence[_Value], keywords: Mapping[str, _Value]) -> None:
-        """Append a call, or count it if it cannot be stored, or if enough are kept that are alike."""
-        with self._lock:
+        """Append a call, or count it if it cannot be stored, or if enough are kept that are alike.
+
+        The modes of a test do not see what this calls, as one that prints each tensor would take minutes for a copy.
+        """
+        with self._lock, self._torch._C._DisableTorchDispatch(), self._torch._C.DisableTorchFunction():
             try:
                 self._add(operator, arguments, keywords)
             except NotStored as reason:
@@ -164,22 +200,21 @@ class CallFile:
                 self._refused[operator, f"{type(error).__name__}: {error}"] += 1
 
     def _add(self, operator: str, arguments: Sequence[_Value], keywords: Mapping[str, _Value]) -> None:
-        if self._calls[operator] >= MOST_CALLS:
-            raise NotStored(f"more than {MOST_CALLS} calls")
+        self._refuse(operator)
         call = StoredCall(self._torch)
         encoded = call.encoded(arguments, keywords)
         alike = hashlib.sha256("|".join([operator, *call.signature]).encode()).hexdigest()[:16]
-        if self._alike[alike] >= MOST_ALIKE:
-            raise NotStored(f"more than {MOST_ALIKE} calls with the same sizes")
+        self._refuse(operator, alike)
         data = io.BytesIO()
         self._torch.save(encoded, data)
         body = data.getvalue()
-        if self._bytes + len(body) > MOST_BYTES_IN_ALL:
-            raise NotStored(f"more than {MOST_BYTES_IN_ALL:,} bytes in all")
-        self._calls[operator] += 1
-        self._alike[alike] += 1
-        self._bytes += len(body)
+        self._refuse(operator, alike, len(body))
+        self._kept.keep(operator, alike, len(body))
         self._write({"operator": operator, "alike": alike, "bytes": len(body)}, body)
+
+    def _refuse(self, operator: str, alike: str = "", size: int = 0) -> None:
+        if reason := self._kept.refusal(operator, alike, size):
+            raise NotStored(reason)
 
     def _write(self, head: Mapping[str, object], body: bytes = b"") -> None:
         if self._process != os.getpid():
@@ -199,12 +234,18 @@ class CallFile:
 
 
 class Recorder:
-    """Records the calls that Python makes of operators, and those that reach the dispatcher otherwise."""
+    """Records the calls that Python makes of operators, and those that reach the dispatcher otherwise.
 
-    def __init__(self, torch: _Torch, file: CallFile, namespaces: Sequence[str]) -> None:
+    Of the latter it sees those of operators that it knows by their names, without a mode of PyTorch: with one active,
+    `torch.compile` compiles nothing, and all operators of PyTorch take longer.
+    """
+
+    def __init__(self, torch: _Torch, file: CallFile, operators: Sequence[str]) -> None:
         self._torch = torch
         self._file = file
-        self._namespaces = frozenset(namespaces)
+        self._operators = operators
+        self._namespaces = frozenset([name.partition("::")[0] for name in operators])
+        self._libraries: list[Any] = []
         self._local = threading.local()
 
     def start(self) -> None:
@@ -212,25 +253,26 @@ class Recorder:
         operators = import_module("torch._ops")
         for kind in (operators.OpOverloadPacket, operators.OpOverload):
             kind.__call__ = self._recording(kind.__call__)
-        recorder = self
-
-        class Mode(import_module("torch.utils._python_dispatch").TorchDispatchMode):  # type: ignore[misc]
-            def __torch_dispatch__(
-                self,
-                function: _Function,
-                _types: object,
-                given: Any = (),  # noqa: ANN401
-                named: Any = None,  # noqa: ANN401
-            ) -> object:
-                named = named or {}
-                name = function._schema.name
-                if function.namespace not in recorder._namespaces:
-                    return function(*given, **named)
-                with recorder._recorded(name, lambda: f"{name}{_overload(function)}", given, named):
-                    return function(*given, **named)
-
-        Mode().__enter__()
+        library = import_module("torch.library").Library
+        self._libraries = [library(namespace, "IMPL") for namespace in sorted(self._namespaces)]
+        for own in self._libraries:
+            for name in self._operators:
+                if name.startswith(f"{own.ns}::"):
+                    own.impl(name.partition("::")[2], self._on_the_way(name), _ON_THE_WAY, with_keyset=True)
         atexit.register(self._file.close)
+
+    def _on_the_way(self, name: str) -> Callable[..., Any]:
+        """A kernel that records a call, and goes on to the kernel of the device."""
+        namespace, _, rest = name.partition("::")
+        operation, _, overload = rest.partition(".")
+        below = self._torch._C._dispatch_keyset_full_after(getattr(self._torch._C.DispatchKey, _ON_THE_WAY))
+
+        def recorded(keys: Any, *given: _Value, **named: _Value) -> object:  # noqa: ANN401
+            function = getattr(getattr(getattr(self._torch.ops, namespace), operation), overload or "default")
+            with self._recorded(f"{namespace}::{operation}", lambda: name, given, named):
+                return function.redispatch(keys & below, *given, **named)
+
+        return recorded
 
     def _is_outside(self) -> bool:
         return not getattr(self._local, "depth", 0)
@@ -341,9 +383,9 @@ def _overload(function: _Function) -> str:
 class _AfterImports:
     """Starts the recorder when PyTorch is imported, and wraps modules, named by their paths too, when these are."""
 
-    def __init__(self, path: str, namespaces: Sequence[str], modules: Sequence[str]) -> None:
+    def __init__(self, path: str, operators: Sequence[str], modules: Sequence[str]) -> None:
         self._path = path
-        self._namespaces = namespaces
+        self._operators = operators
         self._waiting = {"torch", *modules}
         self._files = {os.path.realpath(name): module_name(name) for name in modules if os.sep in name}
         self._recorder: Recorder | None = None
@@ -372,7 +414,7 @@ class _AfterImports:
 
     def _imported(self, module: Any, name: str) -> None:  # noqa: ANN401
         if name == "torch":
-            self._recorder = Recorder(module, CallFile(module, self._path), self._namespaces)
+            self._recorder = Recorder(module, CallFile(module, self._path), self._operators)
             self._recorder.start()
         elif self._recorder is not None:
             self._recorder.wrap(module, name)
@@ -383,8 +425,8 @@ def install() -> None:
     wanted = os.environ.get(VARIABLE)
     if wanted:
         with open(wanted, encoding="utf-8") as file:
-            path, namespaces, modules = json.load(file)
-        sys.meta_path.insert(0, _AfterImports(path, namespaces, modules))
+            path, operators, modules = json.load(file)
+        sys.meta_path.insert(0, _AfterImports(path, operators, modules))
 
 
 def run_next_sitecustomize(folder: str) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE, MOST_BYTES, MOST_BYTES_IN_ALL, MOST_CALLS
+from opwright.migrate.calls.recorder import HEADER, MOST_BYTES, KeptCalls
 from opwright.source.codes import CALLS_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
@@ -97,26 +97,19 @@ def merged(paths: Sequence[str]) -> bytes:
 
     A process that was killed may have left half a record, which ends its part.
     """
-    calls: Counter[str] = Counter()
-    alike: Counter[str] = Counter()
+    kept = KeptCalls()
     refused: Counter[tuple[str, str]] = Counter()
     parts = [HEADER]
-    total = 0
     for path in paths:
         for record in _whole_records(path):
+            size = len(record.body)
             if record.not_stored:
                 refused[record.operator, record.not_stored] += record.times
-            elif calls[record.operator] >= MOST_CALLS:
-                refused[record.operator, f"more than {MOST_CALLS} calls"] += 1
-            elif alike[record.alike] >= MOST_ALIKE:
-                refused[record.operator, f"more than {MOST_ALIKE} calls with the same sizes"] += 1
-            elif total + len(record.body) > MOST_BYTES_IN_ALL:
-                refused[record.operator, f"more than {MOST_BYTES_IN_ALL:,} bytes in all"] += 1
+            elif reason := kept.refusal(record.operator, record.alike, size):
+                refused[record.operator, reason] += 1
             else:
-                calls[record.operator] += 1
-                alike[record.alike] += 1
-                total += len(record.body)
-                head = {"operator": record.operator, "alike": record.alike, "bytes": len(record.body)}
+                kept.keep(record.operator, record.alike, size)
+                head = {"operator": record.operator, "alike": record.alike, "bytes": size}
                 parts += [json.dumps(head).encode(), b"\n", record.body]
     for (operator, reason), count in refused.items():
         head = {"operator": operator, "not_stored": reason, "count": count, "bytes": 0}

@@ -50,14 +50,15 @@ def stored_counts(calls: bytes) -> CallCounts:
         return counted(read_records(path))
 
 
-def record_command(command: Sequence[str], namespaces: Sequence[str], modules: Sequence[str]) -> tuple[bytes, int]:
-    """The calls of the operators of namespaces, and of functions of modules, while a command runs, and its exit status.
+def record_command(command: Sequence[str], operators: Sequence[str], modules: Sequence[str]) -> tuple[bytes, int]:
+    """The calls of operators and of functions of modules while a command runs, and its exit status.
 
-    Each Python that the command starts records. Raises Fault if the command cannot be started.
+    `operators` are names such as `acme::f.out`; what Python calls of others in their namespaces counts too. Each Python
+    that the command starts records. Raises Fault if the command cannot be started.
     """
     with tempfile.TemporaryDirectory() as folder:
         wanted, calls = os.path.join(folder, "wanted.json"), os.path.join(folder, "calls")
-        Path(wanted).write_text(json.dumps([calls, [*namespaces], [*map(_absolute, modules)]]), encoding="utf-8")
+        Path(wanted).write_text(json.dumps([calls, [*operators], [*map(_absolute, modules)]]), encoding="utf-8")
         hook = os.path.join(folder, "hook")
         os.mkdir(hook)
         Path(hook, "sitecustomize.py").write_text(_sitecustomize(hook), encoding="utf-8")

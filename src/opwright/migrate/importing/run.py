@@ -483,11 +483,12 @@ def record_calls(request: ImportRequest, command: Sequence[str], path: str, *, f
     Raises Fault if the command cannot be run, if it makes no call that can be stored, or if the file exists.
     """
     loaded = loaded_library(request.modules)
-    namespaces = sorted({namespace for namespace, _ in loaded.operators})
-    calls, status = record_command(command, namespaces, request.modules)
+    names = [f"{namespace}::{name}" for namespace, name in loaded.operators]
+    calls, status = record_command(command, names, request.modules)
     with_path = {path: calls}
     recorded = RecordedCalls(calls, status, stored_counts(calls))
     if not recorded.counts.calls:
+        namespaces = sorted({namespace for namespace, _ in loaded.operators})
         operators = ", ".join([f"`{namespace}`" for namespace in namespaces]) or "the modules"
         message = f"the command made no call of {operators} that could be stored; it ended with {status}"
         help = "a command that runs Python without `-I`, `-E` or `-S` is recorded, such as `pytest tests`"
