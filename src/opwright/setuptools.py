@@ -39,7 +39,7 @@ from setuptools.errors import CompileError
 
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.build_errors import first_error_alone, report, reported_mistakes
-from opwright.libraries.extension.build_mistakes import check_arguments
+from opwright.libraries.extension.build_mistakes import check_arguments, is_new_package
 from opwright.libraries.extension.frameworks import ViewBuild, framework_folder, is_installed_for, view_frameworks
 from opwright.libraries.extension.generated import (
     GeneratedCode,
@@ -447,10 +447,12 @@ class BuildOperators(build_ext):
     def _check_arguments(self, extension: OperatorExtension, sink: Diagnostics) -> None:
         flags = extension.extra_compile_args
         folder = self.get_finalized_command("build_py").get_package_dir(extension.package)
+        packages = self.distribution.packages or ()
         is_copied = self._copies_to_source or self.editable_mode
+        is_missing = is_copied and not os.path.isdir(folder) and not is_new_package(extension.package, packages)
         check_arguments(
-            extension.package if is_copied and not os.path.isdir(folder) else "",
-            packages=self.distribution.packages or (),
+            extension.package if is_missing else "",
+            packages=packages,
             paths=(*extension.yaml, *extension.backends, *extension.sources),
             flags=[flag for each in flags.values() for flag in each] if isinstance(flags, dict) else flags,
             unknown=extension.unknown,
@@ -478,8 +480,11 @@ class BuildOperators(build_ext):
 
     def copy_extensions_to_source(self) -> None:
         """Copy the shared objects and the generated files into the packages of the sources."""
-        super().copy_extensions_to_source()
         packages = self.get_finalized_command("build_py")
+        for extension in self.extensions:
+            if isinstance(extension, OperatorExtension):
+                os.makedirs(packages.get_package_dir(extension.package), exist_ok=True)
+        super().copy_extensions_to_source()
         for extension in self.extensions:
             if isinstance(extension, OperatorExtension):
                 folder = packages.get_package_dir(extension.package)

@@ -403,6 +403,19 @@ def test_the_source_of_a_wheel_is_never_replaced(project: Project) -> None:
     assert "acme_ops/_generated/_C.so" in names
 
 
+def test_a_package_of_generated_files_needs_no_folder(project: Project) -> None:
+    """A build in place makes the folder of a package in one of the project; a misspelt one is a mistake."""
+    project.write("python/acme_ops/layers/__init__.py", "")
+    project.write("pyproject.toml", PROJECT.replace('["acme_ops"]', '["acme_ops", "acme_ops.layers"]'))
+    for package in ("acme_ops.layer", "acme.generated"):
+        project.write("setup.py", SETUP.replace('"acme_ops"', f'"{package}"'))
+        assert f"error[E1214]: no package `{package}`" in project.run("setup.py", "build_ext", "--inplace").stderr
+    project.write("setup.py", SETUP.replace('"acme_ops"', '"acme_ops.generated"'))
+    assert project.build() == [".so", "kernels.o", "register_0.o"]
+    folder = project.folder / "python" / "acme_ops" / "generated"
+    assert {"_C.so", "_ops.py"} <= {path.name for path in folder.iterdir()}
+
+
 def test_generated_tests_are_beside_others(project: Project) -> None:
     """A build in place puts generated tests into the folder that the option names."""
     project.write("setup.py", SETUP.replace('"csrc/kernels.cpp"]', '"csrc/kernels.cpp"], tests="tests"'))

@@ -11,6 +11,7 @@ from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
 from opwright.source.span import Span
+from opwright.source.spelling import nearest_name
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES, parse_cpp
 from opwright.syntax.cpp_tokens import Token, closing_index
@@ -37,8 +38,8 @@ def check_arguments(
 ) -> None:
     """Report arguments of `operator_library` and `backend` that no build can use, at their places in `setup.py`.
 
-    `package` is one that has no folder, empty if it has one, and `packages` are those of the project, `paths` the
-    library files and the sources, `flags` those for the compiler, and `unknown` the names that are not among the
+    `package` is one that has no folder and gets none, empty otherwise, and `packages` are those of the project, `paths`
+    the library files and the sources, `flags` those for the compiler, and `unknown` the names that are not among the
     `options`.
     """
     if package:
@@ -57,6 +58,18 @@ def check_arguments(
         if _OLD_STANDARD.fullmatch(flag):
             message = f"PyTorch's headers need a newer C++ than `{flag}` asks for"
             sink.error(codes.BUILD_ARGUMENT, message, _place(flag), help="delete the flag: the build adds one")
+
+
+def is_new_package(package: str, packages: Iterable[str]) -> bool:
+    """Whether a build makes the folder of a package: another one of the project has it, and it is not misspelt.
+
+    >>> packages = ["acme", "acme.ops"]
+    >>> [is_new_package(name, packages) for name in ("acme.generated", "acme.opz", "acne", "acne.generated")]
+    [True, False, False, False]
+    """
+    parent, _, name = package.rpartition(".")
+    siblings = [other.rpartition(".")[2] for other in packages if other.rpartition(".")[0] == parent]
+    return parent in packages and not nearest_name(name, siblings)
 
 
 def _place(text: str, *, is_text: bool = True) -> Span | None:
