@@ -69,6 +69,17 @@ def sine_with(second):
 
     return Sine.apply
 
+
+class ViewOfNothing(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            return x.view(3)[1:]
+
+    @staticmethod
+    def backward(context, gradient):
+        return torch.nn.functional.pad(gradient, (1, 0))
+
 """
 _X = "(Tensor x) -> Tensor"
 _TO = "(Tensor x, Tensor(a!) out) -> ()"
@@ -291,6 +302,20 @@ LIES = {
         "x",
         "with arguments that require gradients, it raises `ValueError: no gradient`",
     ),
+    "gradient_error": (
+        f'define("{{}}", "{_X}", sine("odd"), "Autograd"); library.impl("{{}}", torch.sin, "CPU")',
+        'sine("odd")',
+        "sine(torch.ones(2))",
+        "x",
+        "the backward pass raises `TypeError: ",
+    ),
+    "view": (
+        'define("{}", "(Tensor(a) x) -> Tensor(a)", lambda x: x[1:], "CompositeImplicitAutograd")',
+        "x[1:]",
+        "ViewOfNothing.apply(x)",
+        "x",
+        "lost: {}: in 1 call, such as (float32[3]): result 0 is a view for autograd in the original alone",
+    ),
     "second_gradient_lost": (
         f'define("{{}}", "{_X}", sine_with(-1), "Autograd"); library.impl("{{}}", torch.sin, "CPU")',
         "sine_with(-1)",
@@ -417,7 +442,7 @@ LIES = {
         "x.sin()",
         "x.float().sin().double()",
         "x64",
-        "results differ",
+        "results differ: 3 of 3 values",
     ),
     "conjugate": (
         f'define("{{}}", "{_X}", lambda x: x.conj() + 0)',
@@ -479,7 +504,9 @@ def test_lies_are_told(
         for name, (_, _, _, given, _) in lies.items()
         if given
     ]
-    Path("samples.py").write_text("import torch\ndef calls():\n    x = torch.rand(3) + 0.1\n" + "\n".join(calls) + "\n")
+    Path("samples.py").write_text(
+        "import torch\ndef calls():\n    torch.manual_seed(0)\n    x = torch.rand(3) + 0.1\n" + "\n".join(calls) + "\n"
+    )
     words = ["import", "original", "--out", "o.yaml", "--samples", "samples.py", "--check", "--port"]
     status = main([*words, "ported"])
     printed = capsys.readouterr().out

@@ -171,6 +171,7 @@ class _Comparison:
             return
         for part, text in self._call(old, new, values=values):
             yield "changed", part, f"with arguments that require gradients, {text}"
+        yield from self._views(old.get("views", ()), new.get("views", ()))
         was, now = old.get("first", {}), new.get("first", {})
         given, gives = _given(was), _given(now)
         if given and not gives:
@@ -193,6 +194,17 @@ class _Comparison:
                 "gradients",
                 f"the original raises {_error(was)} in the backward pass, and the port gives none",
             )
+        elif was.get("error") != now.get("error"):
+            text = f"the backward pass raises {_error(was)} in the original, and {_error(now)} in the port"
+            yield "changed", "gradients", text
+
+    def _views(self, old: Sequence[bool], new: Sequence[bool]) -> Iterator[_Difference]:
+        """The results that are views for autograd on one side alone: what is written into one reaches the other."""
+        for number, (was, now) in enumerate(zip(old, new, strict=False)):
+            if was != now:
+                side = "original" if was else "port"
+                kind = "lost" if was else "added"
+                yield kind, "views", f"result {number} is a view for autograd in the {side} alone"
 
     def _second(self, was: CallOutcome, now: CallOutcome, *, values: bool) -> Iterator[_Difference]:
         what = f"raise {_error(now)}" if "error" in now else "are not recorded"

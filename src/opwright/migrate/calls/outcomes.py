@@ -280,6 +280,7 @@ class Repeater:
 
             written_tensors = [(tensor, tensor.grad_fn) for tensor in passed.values() if tensor.grad_fn is not None]
             outcome = self._done(call_operator, self._tensors((given, named)))
+            outcome["views"] = [bool(leaf._is_view()) for leaf in self._tensors(results)]
             # What is written has a gradient from before the call.
             new = [leaf for leaf in self._leaves(results) if all(leaf is not tensor for tensor, _ in written_tensors)]
             changed = [tensor for tensor, node in written_tensors if tensor.grad_fn is not node]
