@@ -17,9 +17,9 @@ import opwright
 from opwright.cli.main import main
 from opwright.incremental.identity import InputStamps
 from opwright.incremental.state import _read, manifest_paths
+from opwright.mobile.executorch_choices import ExecutorchFiles
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.plugins.discovery import load_plugin
-from opwright.run.request import ExecutorchFiles
 from opwright.run.request_facts import request_facts
 from opwright.source.text import SourceFile
 from tests.engine.project import WholeProject, files_of
@@ -192,7 +192,7 @@ OTHERS: Final[dict[str, Callable[[], object]]] = {
     "operator_files": lambda: (SourceFile("more.yaml", "- func: g(Tensor self) -> Tensor\n"),),
     "namespaces": lambda: ("acme",),
     "backends": lambda: (SourceFile("backend.yaml", "backend: XLA\n"),),
-    "executorch": lambda: ExecutorchFiles(functions=(SourceFile("kernels.yaml", _KERNELS),)),
+    "guests": lambda: (ExecutorchFiles(functions=(SourceFile("kernels.yaml", _KERNELS),)),),
     "templates": lambda: "templates",
     "read_file": lambda: lambda path: SourceFile.read(path),
     "allowed_paths": lambda: ("/elsewhere",),

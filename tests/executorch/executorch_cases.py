@@ -24,11 +24,11 @@ from pathlib import Path
 
 from opwright.dialects.selection.loader import load_selection
 from opwright.emit.emitter import Options
-from opwright.model.executorch import ExecutorchOptions
+from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.model.selection import EVERYTHING
 from opwright.release.inputs import from_installed
 from opwright.run.generation import Generation
-from opwright.run.request import ExecutorchFiles, Request
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
 from tests.dialects.cases import marked_faults
@@ -123,13 +123,15 @@ def run_case(case: ExecutorchCase, folder: Path, *, strict: bool) -> Outcome:
         inputs=_INPUTS,
         folders={"executorch": str(folder)},
         families=FAMILIES,
-        options=Options(executorch=options),
+        options=Options(guests=(options,)),
         selection=chosen,
         tolerant=not strict,
-        executorch=ExecutorchFiles(
-            tuple([file for part, file in files.items() if part.startswith("functions")]),
-            tuple([file for part, file in files.items() if part.startswith("custom")]),
-            "custom" in files,
+        guests=(
+            ExecutorchFiles(
+                tuple([file for part, file in files.items() if part.startswith("functions")]),
+                tuple([file for part, file in files.items() if part.startswith("custom")]),
+                "custom" in files,
+            ),
         ),
     )
     try:

@@ -12,7 +12,8 @@ from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.functions_header import emitters
 from opwright.mobile.executorch.kernels import emitters as kernel_emitters
 from opwright.mobile.executorch.template_names import TEMPLATES
-from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
+from opwright.mobile.executorch_choices import ExecutorchOptions
+from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOperators
 from opwright.schema import parse_schema
 from tests.emit.emitting import job_of, slots_of
 
@@ -37,7 +38,7 @@ def functions(options: ExecutorchOptions, *, custom: bool = False, kernels: tupl
     operators = tuple(
         ExecutorchOperator(function, str(function.schema), kernels, custom) for function in plain.catalog.functions
     )
-    job = Job(plain.catalog, plain.rules, Options(executorch=options), executorch=ExecutorchOperators(operators))
+    job = Job(plain.catalog, plain.rules, Options(guests=(options,)), executorch=ExecutorchOperators(operators))
     return "".join(slots_of(emitters, "Functions.h", job)["Functions_declarations"])
 
 

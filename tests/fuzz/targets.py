@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from opwright.backends.choices import LazyNames
 from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
@@ -30,15 +31,16 @@ from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
 from opwright.files.plan import file_specs
 from opwright.libraries.rows import LIBRARY
+from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.mobile.rows import EXECUTORCH, UPGRADERS
 from opwright.mobile.upgrader_tables import UpgraderTables
 from opwright.mobile.upgraders.emitter import upgrader_source
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
-from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators, ExecutorchOptions
+from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators
 from opwright.model.external_backend import ExternalBackend
-from opwright.model.lazy_backend import LazyBackend, LazyNames
+from opwright.model.lazy_backend import LazyBackend
 from opwright.model.more_inputs import Docstring
 from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
@@ -205,7 +207,7 @@ def use_lazy(backends: tuple[LazyBackend, ...], context: LoadContext, length: in
     """Emits the files of lazy tensors, in one style or the other, after the checks that a run makes."""
     names = LazyNames(forced_fallback=length % 3 == 0, style=("plain", "torchscript")[length % 2])
     own = [backend.backend for backend in backends]
-    job = Job(context.operators, RULES, Options(lazy=names), backends=own, lazy_backends=backends)
+    job = Job(context.operators, RULES, Options(guests=(names,)), backends=own, lazy_backends=backends)
     return emitted_family("lazy", job, context)
 
 
@@ -215,7 +217,7 @@ def use_executorch(operators: tuple[ExecutorchOperator, ...], context: LoadConte
         operators = tuple([operator._replace(is_custom=True) for operator in operators])
     options = ExecutorchOptions(aten_mode=length % 5 == 0, as_reference=context.tolerant)
     own = ExecutorchOperators(operators, has_custom_file=True)
-    job = Job(context.operators, RULES, Options(executorch=options), executorch=own)
+    job = Job(context.operators, RULES, Options(guests=(options,)), executorch=own)
     return [text for family in executorch_families() for text in emitted_family(family, job, context)]
 
 

@@ -9,19 +9,19 @@ from random import Random
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
+from opwright.backends.choices import LazyNames
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, executorch_families
+from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.model.catalog import Catalog
-from opwright.model.executorch import ExecutorchOptions
-from opwright.model.lazy_backend import LazyNames
 from opwright.release.inputs import Inputs, from_installed
 from opwright.release.rules import Rules
 from opwright.release.version import NEWEST
 from opwright.run import loading
 from opwright.run.generation import Generation
-from opwright.run.request import ExecutorchFiles, Request
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile
@@ -99,9 +99,9 @@ def _request(document: Document, sources: dict[str, SourceFile], *, tolerant: bo
         case "backend":
             return request._replace(backends=(main,))
         case "lazy":
-            return request._replace(backends=(main,), options=Options(lazy=LazyNames(shape_header=None)))
-    options = Options(executorch=ExecutorchOptions(as_reference=tolerant))
-    return request._replace(options=options, executorch=ExecutorchFiles((main,), (sources["custom.yaml"],), True))
+            return request._replace(backends=(main,), options=Options(guests=(LazyNames(shape_header=None),)))
+    options = Options(guests=(ExecutorchOptions(as_reference=tolerant),))
+    return request._replace(options=options, guests=(ExecutorchFiles((main,), (sources["custom.yaml"],), True),))
 
 
 @cache

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opwright.backends.choices import LazyNames
 from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.convention import NodeArgument
 from opwright.backends.lazy.files import LazyStyle, lazy_emitters
 from opwright.backends.lazy.kernel import KernelParts, constructor_arguments
 from opwright.backends.lazy.node import LazyNode, input_expression
 from opwright.emit.emitter import AnyEmitter, Job
-from opwright.model.lazy_backend import LazyNames
 
 NAMES = LazyNames(
     node_base="AcmeNode",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import opwright
+from opwright.backends.choices import BackendHeaders
 from opwright.emit.emitter import Options
 from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
@@ -71,12 +72,11 @@ def test_a_style_of_its_own_is_a_small_emitter(
     command = [sys.executable, str(program), str(reference_inputs), "acme.yaml", "out"]
     subprocess.run(command, check=True, capture_output=True)
     expected = {path: (tmp_path / "out" / path).read_bytes() for path in files_below(tmp_path / "out")}
-    names = own_style.NAMES._replace(program=str(program.name))
     request = opwright.Request(
         opwright.open_inputs(),
         {"acme": "ours"},
         families=("acme",),
-        options=Options(backend_folder="out/", lazy=names),
+        options=Options(program=program.name, guests=(BackendHeaders("out/"), own_style.NAMES)),
         tolerant=True,
         backends=(SourceFile.read("acme.yaml"),),
     )

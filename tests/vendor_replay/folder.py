@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 import opwright
 from opwright.emit.registry import executorch_families
+from opwright.mobile.executorch_choices import ExecutorchFiles
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs
-from opwright.run.request import ExecutorchFiles
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Severity
 from opwright.source.nodes import MappingNode, Node, SequenceNode
 from opwright.source.text import SourceFile
@@ -164,7 +164,7 @@ def load_file(path: Path, reader: str, plugins: tuple[Plugin, ...], inputs: Inpu
         opwright.build_folders("", families),
         families=families,
         backends=() if is_executorch else (file,),
-        executorch=ExecutorchFiles((file,)) if is_executorch else ExecutorchFiles(),
+        guests=(ExecutorchFiles((file,)),) if is_executorch else (),
         read_file=read_file,
         plugins=active,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import opwright
+from opwright.backends.choices import BackendHeaders
 from opwright.emit.emitter import Options
 from opwright.plugins.activation import use_plugins
 from opwright.release.inputs import Inputs
@@ -89,7 +90,7 @@ def generate(vendor: Vendor, inputs: Inputs, texts: Mapping[str, SourceFile], si
             inputs,
             opwright.build_folders(folder, vendor.families),
             families=vendor.families,
-            options=Options(backend_folder=vendor.include_folder),
+            options=Options(guests=(BackendHeaders(vendor.include_folder),)),
             backends=(texts[vendor.backend],),
             input_files=tuple([text for name, text in texts.items() if name != vendor.backend]),
             plugins=plugins,

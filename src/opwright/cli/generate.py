@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from opwright.emit.family import Family
     from opwright.incremental.identity import RunIdentity
-    from opwright.model.executorch import ExecutorchOptions
+    from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation, Outcome
     from opwright.run.request import OutputShard, OutputsInFolder, Request
@@ -390,14 +390,14 @@ def _checked_inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
     from opwright.plugins.active import active_plugins
-    from opwright.run.request import ExecutorchFiles, Request
+    from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
     return Request(
         inputs=inputs,
         folders=_folders(arguments),
         families=_families(arguments),
-        options=options(arguments, sink)._replace(executorch=_executorch_options(arguments)),
+        options=options(arguments, sink)._replace(guests=_executorch_options(arguments)),
         selection=selection(arguments, sink),
         devices=chosen_devices(arguments),
         release=arguments.release,
@@ -407,11 +407,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         libraries=tuple(map(SourceFile.read, arguments.library)),
         operator_files=tuple(map(SourceFile.read, arguments.operators)),
         backends=tuple(map(SourceFile.read, arguments.backend)),
-        executorch=ExecutorchFiles(
-            tuple(map(SourceFile.read, arguments.executorch)),
-            tuple(map(SourceFile.read, arguments.executorch_custom)),
-            bool(arguments.executorch_custom),
-        ),
+        guests=_executorch_sources(arguments),
         templates=arguments.templates,
         plugins=active_plugins(),
         input_files=tuple(map(SourceFile.read, arguments.input)),
@@ -429,14 +425,26 @@ def _part(arguments: argparse.Namespace) -> OutputShard | OutputsInFolder | None
     return None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
 
 
-def _executorch_options(arguments: argparse.Namespace) -> ExecutorchOptions:
-    from opwright.model.executorch import ExecutorchOptions
+def _executorch_options(arguments: argparse.Namespace) -> tuple[ExecutorchOptions]:
+    from opwright.mobile.executorch_choices import ExecutorchOptions
 
-    return ExecutorchOptions(
+    choices = ExecutorchOptions(
         aten_mode=arguments.aten_mode,
         manual_registration=arguments.manual_registration,
         exception_boundary=arguments.add_exception_boundary,
     )
+    return (choices,)
+
+
+def _executorch_sources(arguments: argparse.Namespace) -> tuple[ExecutorchFiles]:
+    from opwright.mobile.executorch_choices import ExecutorchFiles
+    from opwright.source.text import SourceFile
+
+    functions, custom = arguments.executorch, arguments.executorch_custom
+    read = ExecutorchFiles(
+        tuple(map(SourceFile.read, functions)), tuple(map(SourceFile.read, custom)), names_custom=bool(custom)
+    )
+    return (read,)
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Final, Generic, TypeVar, cast
+from typing import Final, Generic, Protocol, TypeVar, cast
 
 from opwright.source.lazy import lazy_pattern
 from opwright.source.records import NamedTuple, frozen_fields
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from opwright.source.nodes import MappingNode, Node
 
 Model = TypeVar("Model")
+Record = TypeVar("Record")
 
 #: The first field of a YAML file, in a list of mappings or in a mapping.
 _FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
@@ -56,6 +57,14 @@ class BackendReader:
         return f"<reader {self.name}>"
 
 
+class Choices(Protocol):
+    """The choices of a run: for each guest a record of its own."""
+
+    def of(self, kind: type[Record], /) -> Record:
+        """The choices of a guest."""
+        ...
+
+
 class LoadContext(NamedTuple):
     """What a loader may use besides the files of its dialect.
 
@@ -66,7 +75,8 @@ class LoadContext(NamedTuple):
     the dialect name by their paths, and `allowed_paths` are files and folders outside of the project that they may
     name. `chosen_items` has the entries of a run that does not load all, by the name of the dialect. With
     `only_reports`, nothing is generated, and a mistake that the report shows is no error. `extra_keys` gives
-    the keys that plug-ins declare for a place, and `backend_readers` read vendors' own files.
+    the keys that plug-ins declare for a place, and `backend_readers` read vendors' own files. `choices` are those of a
+    run that generates, None where files are only looked at.
     """
 
     sink: Diagnostics
@@ -83,6 +93,7 @@ class LoadContext(NamedTuple):
     chosen_items: Mapping[str, ChosenItems] = MappingProxyType({})
     extra_keys: Callable[[str], ExtraKeys | None] | None = None
     backend_readers: tuple[BackendReader, ...] = ()
+    choices: Choices | None = None
 
     @property
     def operators(self) -> Catalog:

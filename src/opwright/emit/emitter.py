@@ -13,9 +13,9 @@ from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
-from opwright.model.executorch import EXECUTORCH_DEFAULTS, NO_OPERATORS, ExecutorchOperators, ExecutorchOptions
+from opwright.model.executorch import NO_OPERATORS, ExecutorchOperators
 from opwright.model.external_backend import ExternalBackend
-from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
+from opwright.model.lazy_backend import LazyBackend
 from opwright.model.more_inputs import DeprecatedSignature, NativeAotKernel
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -23,7 +23,7 @@ from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
 from opwright.source.diagnostic import FaultsFound
-from opwright.source.records import Copyable, NamedTuple, frozen_fields
+from opwright.source.records import Copyable, NamedTuple, frozen_fields, record_of
 
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
@@ -34,6 +34,7 @@ Slots = Mapping[str, "str | Sequence[str]"]
 Unit = TypeVar("Unit")
 Fact = TypeVar("Fact")
 Key = ParamSpec("Key")
+Record = TypeVar("Record")
 
 
 class Options(NamedTuple):
@@ -63,32 +64,19 @@ class Options(NamedTuple):
     disable_autograd: bool = False
     #: Name of the project that installs the stubs of `torch.ops`, None if pip does not install them.
     stub_project: str | None = None
-    #: Folder of an external backend's header in include directives, with a slash at its end; empty where the header
-    #: is beside the sources.
-    backend_folder: str = ""
-    #: Program that the comments of a backend's files name.
-    backend_program: str = "torchgen/gen_backend_stubs.py"
-    #: Names around lazy tensors.
-    lazy: LazyNames = DEFAULT_NAMES
-    #: Names of static runtime's two files: that with the operators, and that with their tests.
-    static_runtime_files: tuple[str, str] = ("generated_ops.cpp", "test_generated_ops.cc")
-    executorch: ExecutorchOptions = EXECUTORCH_DEFAULTS
+    #: Program that the comments of registrations name: by default the one that makes the families of the run.
+    program: str | None = None
+    #: The choices of guests: for each a record of its own, unless all of them are the defaults.
+    guests: tuple[object, ...] = ()
 
     @property
     def own_headers(self) -> bool:
         """Whether each source includes the headers of its own operators alone, where others include those of all."""
         return self.lean and self.per_operator_headers
 
-    def texts(self) -> dict[str, str]:
-        """Each option by its name, as a text that is the same in every process: the order of a set is not.
-
-        >>> Options(rocm=True).texts()["rocm"]
-        'True'
-        """
-        return {
-            name: repr(sorted(map(str, value)) if isinstance(value, frozenset) else value)
-            for name, value in self._asdict().items()
-        }
+    def of(self, kind: type[Record]) -> Record:
+        """The choices of a guest."""
+        return record_of(kind, self.guests)
 
 
 class Lazy(Generic[Fact]):

@@ -11,24 +11,6 @@ from opwright.source.records import NamedTuple
 DEFAULT_KEY: Final = "default"
 
 
-class ExecutorchOptions(NamedTuple):
-    """Choices of a run for ExecuTorch that change the text of files.
-
-    With `aten_mode`, kernels take PyTorch's tensors. With `manual_registration`, a program registers kernels by a
-    call, not when it starts. `exception_boundary` catches the exceptions of kernels. With `as_reference`, the outputs
-    are the bytes of ExecuTorch's program also where these are wrong; otherwise they are right.
-    """
-
-    aten_mode: bool = False
-    manual_registration: bool = False
-    exception_boundary: bool = False
-    as_reference: bool = False
-
-
-#: The choices of a run that names none.
-EXECUTORCH_DEFAULTS: Final = ExecutorchOptions()
-
-
 class ExecutorchKernel(NamedTuple):
     """A kernel of an operator: its key, and the name and namespace of the C++ function.
 

@@ -139,6 +139,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         read_file=request.read_file,
         allowed_paths=request.allowed_paths,
         chosen_items=chosen_items,
+        choices=request.options,
     )
     context = run_plugins().with_their_keys(context)
     catalog = _load_catalog(context)
@@ -146,7 +147,9 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
     dialects = dialects_of(request.families)
-    lazy_backends = _load_lazy(request, context) if _LAZY in dialects else ()
+    lazy_backends: tuple[LazyBackend, ...] = ()
+    if _LAZY in dialects:
+        lazy_backends = dialect_named(_LAZY).load(request.backends, context)
     backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
     if request.backends and _LAZY not in dialects:
         backends = load_backends(request, context)
@@ -216,16 +219,6 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
             raise Fault.at(UNKNOWN_INPUT, f"no plug-in of this run reads `{file.path}`", help=help)
         recognizing.append(dialect)
     return recognizing
-
-
-def _load_lazy(request: Request, context: LoadContext) -> tuple[LazyBackend, ...]:
-    """Backends with lazy tensors of a request, with the header that declares their shape functions."""
-    backends: tuple[LazyBackend, ...] = dialect_named(_LAZY).load(request.backends, context)
-    path = request.options.lazy.shape_header
-    if path is None:
-        return backends
-    header = _attempt(partial(context.read_file, path), context.sink)
-    return backends if header is None else tuple([backend.with_shape_header(header) for backend in backends])
 
 
 def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
@@ -415,10 +408,13 @@ def _load_registration_text(request: Request, rules: Rules) -> UnitTemplate | No
 
 def launcher(request: Request) -> str:
     """Program that comments of registrations name."""
-    if _LAZY in dialects_of(request.families):
-        return request.options.lazy.program
-    is_external = any(FAMILIES[name].serves_backends for name in request.families)
-    return request.options.backend_program if is_external else LAUNCHER
+    if request.options.program is not None:
+        return request.options.program
+    # A row knows the program whose files are those of a family for backends; a plug-in's family has none.
+    rows = [row for row in FAMILIES.values() if row.serves_backends]
+    own = [row for row in rows if row.name in request.families]
+    programs = [name for row in own for name in row.programs] or [name for row in rows[:1] for name in row.programs]
+    return f"torchgen/{programs[-1]}.py" if own else LAUNCHER
 
 
 def own_stub_paths(inputs: Inputs) -> list[str]:

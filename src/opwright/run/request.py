@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from opwright.emit.emitter import Options
 from opwright.emit.extensions import NO_PLUGINS, RunPlugins
@@ -12,11 +12,13 @@ from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.files.plan import FileSpec, shard_number
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, record_of
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
+
+Record = TypeVar("Record")
 
 
 def run_plugins() -> RunPlugins[Plugin]:
@@ -68,20 +70,13 @@ class OutputsAmong(NamedTuple):
         return os.path.normpath(f"{self.folders[spec.folder]}/{spec.path}") in self.paths
 
 
-class ExecutorchFiles(NamedTuple):
-    """Files of a run for ExecuTorch: those like `functions.yaml`, and those of custom operators.
-
-    `names_custom` says that the run names a file of custom operators, even if there is none.
-    """
-
-    functions: tuple[SourceFile, ...] = ()
-    custom: tuple[SourceFile, ...] = ()
-    names_custom: bool = False
+class GuestFiles(Protocol):
+    """A record with files of a guest."""
 
     @property
-    def all(self) -> tuple[SourceFile, ...]:
-        """All files."""
-        return self.functions + self.custom
+    def files(self) -> tuple[SourceFile, ...]:
+        """All of them."""
+        ...
 
 
 class Request(NamedTuple):
@@ -95,10 +90,10 @@ class Request(NamedTuple):
     `libraries` are the files of operator
     libraries, and `operator_files` files like `native_functions.yaml` with operators of any namespaces: a run of stubs
     adds the operators of both to PyTorch's, and `namespaces` are then those of the stubs, None for all. `backends` are
-    the files of external backends, and `executorch` those of ExecuTorch. `templates` is a folder with templates in
-    place of Opwright's own. `read_file` reads the files that others name, and `allowed_paths` are files and
-    folders that heads may name although they are outside of their projects. `format_file` gives the formatted bytes of
-    the file at a path, and may raise Fault; None leaves files as they are. `plugins` are the plug-ins that the run
+    the files of external backends, and `guests` are records with files of other guests. `templates` is a folder with
+    templates in place of Opwright's own. `read_file` reads the files that others name, and `allowed_paths` are files
+    and folders that heads may name although they are outside of their projects. `format_file` gives the formatted bytes
+    of the file at a path, and may raise Fault; None leaves files as they are. `plugins` are the plug-ins that the run
     uses, and `input_files` files of the dialects that they add.
 
     >>> import opwright
@@ -122,7 +117,7 @@ class Request(NamedTuple):
     operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None
     backends: tuple[SourceFile, ...] = ()
-    executorch: ExecutorchFiles = ExecutorchFiles()
+    guests: tuple[GuestFiles, ...] = ()
     templates: str | None = None
     read_file: Callable[[str], SourceFile] = SourceFile.read
     allowed_paths: tuple[str, ...] = ()
@@ -133,4 +128,9 @@ class Request(NamedTuple):
     @property
     def files(self) -> tuple[SourceFile, ...]:
         """All files besides PyTorch's inputs that have operators or name them."""
-        return self.libraries + self.operator_files + self.backends + self.executorch.all + self.input_files
+        own = tuple([file for record in self.guests for file in record.files])
+        return self.libraries + self.operator_files + self.backends + own + self.input_files
+
+    def of(self, kind: type[Record]) -> Record:
+        """The files of a guest."""
+        return record_of(kind, self.guests)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform
 
     _Class = TypeVar("_Class", bound="type[object]")
+    _Record = TypeVar("_Record")
 else:
     from collections import namedtuple
 
@@ -156,6 +157,15 @@ def frozen_fields(cls: _Class) -> _Class:
     body["__init__"] = constructor
     slotted: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": tuple(annotations)})  # type: ignore[misc]
     return slotted
+
+
+def record_of(kind: type[_Record], records: Iterable[object]) -> _Record:
+    """The record of a class among records of several; what the class makes without arguments if there is none.
+
+    >>> record_of(int, ("a", 5)), record_of(str, (1.5,))
+    (5, '')
+    """
+    return next((record for record in records if isinstance(record, kind)), kind())
 
 
 def fields_copier(names: Iterable[str]) -> Callable[[object, object], None]:

@@ -32,9 +32,10 @@ def _parser() -> Parser:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
+    from opwright.backends.choices import BackendHeaders
     from opwright.emit.emitter import Options
 
-    return Options(backend_folder=f"{arguments.output_dir}/")
+    return Options(guests=(BackendHeaders(f"{arguments.output_dir}/"),))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

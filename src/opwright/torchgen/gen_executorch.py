@@ -18,10 +18,11 @@ from opwright.mobile.executorch.checks import check_registrations, check_types
 from opwright.mobile.executorch.job import load_executorch_job
 from opwright.mobile.executorch.kernels import emitters as kernel_emitters
 from opwright.mobile.executorch.units import KernelEntry
-from opwright.model.executorch import ExecutorchOperator, ExecutorchOptions
+from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
+from opwright.model.executorch import ExecutorchOperator
 from opwright.model.native_function import NativeFunction as NativeFunctionModel
 from opwright.release.inputs import from_files
-from opwright.run.request import ExecutorchFiles, Request
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from opwright.torchgen.executorch.emission import AS_REFERENCE, job_of, operators_of, slots_of, write
@@ -231,13 +232,15 @@ def parse_yaml_files(
     request = Request(
         inputs=from_files(aten_yaml_path, tags_yaml_path, ""),
         folders={},
-        options=Options(executorch=AS_REFERENCE._replace(aten_mode=use_aten_lib)),
+        options=Options(guests=(AS_REFERENCE._replace(aten_mode=use_aten_lib),)),
         selection=selector.selection,
         tolerant=True,
-        executorch=ExecutorchFiles(
-            () if functions is None else (functions,),
-            () if custom is None else (custom,),
-            custom_ops_yaml_path is not None,
+        guests=(
+            ExecutorchFiles(
+                () if functions is None else (functions,),
+                () if custom is None else (custom,),
+                custom_ops_yaml_path is not None,
+            ),
         ),
     )
     sink = Diagnostics()

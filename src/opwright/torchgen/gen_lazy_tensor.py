@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from opwright.backends.choices import LazyNames
     from opwright.emit.emitter import Options
-    from opwright.model.lazy_backend import LazyNames
 
 
 # Type checkers take a module that has this function for one that has every attribute.
@@ -59,13 +59,14 @@ def _parser() -> Parser:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
+    from opwright.backends.choices import BackendHeaders
     from opwright.emit.emitter import Options
 
-    return Options(per_operator_headers=False, backend_folder=f"{arguments.output_dir}/", lazy=_names(arguments))
+    return Options(per_operator_headers=False, guests=(BackendHeaders(f"{arguments.output_dir}/"), _names(arguments)))
 
 
 def _names(arguments: argparse.Namespace) -> LazyNames:
-    from opwright.model.lazy_backend import LazyNames
+    from opwright.backends.choices import LazyNames
 
     return LazyNames(
         node_base=arguments.node_base,

@@ -105,6 +105,7 @@ def _scope() -> LoadScope:
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, formatter: str | None) -> Request:
     from opwright.emit.emitter import Options
+    from opwright.mobile.static_runtime.support import StaticRuntimeFiles
     from opwright.run.request import Request
 
     names = [arguments.generated_ops_cpp_path, arguments.generated_ops_test_cpp_path]
@@ -114,7 +115,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, fo
         release=arguments.release,
         folders=_folders(arguments),
         families=run.families,
-        options=Options(static_runtime_files=(operators, tests)),
+        options=Options(guests=(StaticRuntimeFiles(operators, tests),)),
         tolerant=True,
         strict=arguments.strict,
         refuses_edits=not arguments.tolerate_generator_edits,

@@ -198,23 +198,23 @@ def _request(
 
 
 def _options(arguments: argparse.Namespace, templates: str) -> Options:
+    from opwright.backends.choices import BackendHeaders, LazyNames
     from opwright.emit.emitter import Options
-    from opwright.model.lazy_backend import LazyNames
 
     options = Options(autograd_templates=templates, disable_autograd=arguments.disable_autograd)
     if not arguments.gen_lazy_ts_backend:
         return options
+    names = LazyNames(
+        node_base="TsNode",
+        node_base_header="torch/csrc/lazy/ts_backend/ts_node.h",
+        in_tree=True,
+        forced_fallback=True,
+        style="torchscript",
+    )
     return options._replace(
         per_operator_headers=arguments.per_operator_headers,
-        backend_folder=f"{_lazy_folder(arguments)}/",
-        lazy=LazyNames(
-            node_base="TsNode",
-            node_base_header="torch/csrc/lazy/ts_backend/ts_node.h",
-            in_tree=True,
-            forced_fallback=True,
-            style="torchscript",
-            program=options.autograd_program,
-        ),
+        program=options.autograd_program,
+        guests=(BackendHeaders(f"{_lazy_folder(arguments)}/"), names),
     )
 
 

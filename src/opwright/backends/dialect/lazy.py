@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from opwright.backends.choices import LazyNames
 from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
 from opwright.backends.rows import BACKEND
@@ -23,7 +24,7 @@ from opwright.model.lazy_backend import (
 from opwright.schema.parser import expect_schema
 from opwright.source import codes
 from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
-from opwright.source.diagnostic import Diagnostics, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.text import SourceFile
@@ -84,8 +85,17 @@ _NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:
     """Backends of the files, in their order. Faults go to the sink of the context."""
-    backends = [_load_file(file, context) for file in files]
-    return tuple([backend for backend in backends if backend is not None])
+    loaded = [_load_file(file, context) for file in files]
+    backends = tuple([backend for backend in loaded if backend is not None])
+    path = None if context.choices is None else context.choices.of(LazyNames).shape_header
+    if path is None:
+        return backends
+    try:
+        header = context.read_file(path)
+    except Fault as fault:
+        context.sink.add(fault.diagnostic)
+        return backends
+    return tuple([backend.with_shape_header(header) for backend in backends])
 
 
 def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:

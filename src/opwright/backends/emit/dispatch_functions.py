@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from opwright.backends.choices import BackendHeaders
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import section_files
 from opwright.emit.aten.backend import WrappedUnit, units_of
@@ -45,7 +46,7 @@ def _header_slots(file: SectionFile, job: Job) -> Slots:
 
 
 def _all_headers(file: SectionFile, job: Job) -> Slots:
-    name, folder = file.name.lower(), job.options.backend_folder
+    name, folder = file.name.lower(), job.options.of(BackendHeaders).folder
     lines = [quoted_include_line(f"{folder}ops/{root}_{name}_dispatch.h") for root, _ in sorted(_roots(file, job))]
     return {
         "dispatch_namespace": name,
@@ -55,7 +56,7 @@ def _all_headers(file: SectionFile, job: Job) -> Slots:
 
 
 def _tensor_header(file: SectionFile, job: Job) -> Slots:
-    return {"inline_headers": quoted_include_line(f"{job.options.backend_folder}{file.name}Functions_inl.h")}
+    return {"inline_headers": quoted_include_line(f"{job.options.of(BackendHeaders).folder}{file.name}Functions_inl.h")}
 
 
 def _emitters_of(file: SectionFile) -> Iterator[AnyEmitter]:

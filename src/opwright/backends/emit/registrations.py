@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from opwright.backends.choices import BackendHeaders
 from opwright.backends.emit.additions import at_entry, wrapper_facts
 from opwright.backends.emit.dispatch_functions import has_dispatch_functions
 from opwright.backends.emit.fallbacks import (
@@ -194,7 +195,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
     headers += hook_headers(hooks)
     headers += [header for added in additions for header in added.includes]
     headers += [header for registration in registrations(file, job) for header in registration.includes]
-    native_header = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
+    native_header = f"{job.options.of(BackendHeaders).folder}{file.backend.display_name}NativeFunctions.h"
     return [quoted_include_line(native_header), *map(include_line, filter(None, dict.fromkeys(headers)))]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
+from opwright.backends.choices import BackendHeaders, LazyNames
 from opwright.backends.emit.headers import native_functions_header
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import RegisteredUnit, registered_units
@@ -68,11 +69,11 @@ class LazyStyle(NamedTuple):
 
     def print_node(self, printed: LazyNode, context: FragmentContext) -> str:
         """Class of a node."""
-        return node_class(printed, self.nodes, context.options.lazy, context.rules)
+        return node_class(printed, self.nodes, context.options.of(LazyNames), context.rules)
 
     def print_kernel(self, printed: LazyKernel, owner: str, context: FragmentContext) -> str:
         """Definition of a kernel, a member of the class `owner`."""
-        return kernel_definition(printed, owner, self.kernels, context.options.lazy)
+        return kernel_definition(printed, owner, self.kernels, context.options.of(LazyNames))
 
 
 #: Nodes that are never used again, and lowered by the backend.
@@ -97,7 +98,7 @@ def lazy_emitters(backend: LazyBackend, printer: LazyPrinter, family: str) -> li
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of all files of the run's backends with lazy tensors, in the style that the run names."""
-    style = STYLES[job.options.lazy.style]
+    style = STYLES[job.options.of(LazyNames).style]
     return [emitter for backend in job.lazy_backends for emitter in lazy_emitters(backend, style, "lazy")]
 
 
@@ -154,12 +155,12 @@ def non_native_nodes_header(backend: LazyBackend, print_node: PrintNode, family:
 def _nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
     symint = {entry.function: False for entry in backend.nodes}
     symint |= {entry.function: entry.kernel.symint for entry in backend.generated}
-    value = job.options.lazy.value
+    value = job.options.of(LazyNames).value
     return [node_of(function, value, symint=symint[function]) for function in ordered_functions(symint.keys(), job)]
 
 
 def _non_native_nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
-    return [non_native_node(node, job.options.lazy.value) for node in backend.non_native]
+    return [non_native_node(node, job.options.of(LazyNames).value) for node in backend.non_native]
 
 
 def _node_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
@@ -171,7 +172,7 @@ def _non_native_fragment(print_node: PrintNode, node: LazyNode, context: Fragmen
 
 
 def _node_slots(backend: LazyBackend, job: Job) -> Slots:
-    header = job.options.lazy.node_base_header
+    header = job.options.of(LazyNames).node_base_header
     return {
         "lazy_ir_sysinc": list(map(include_line, _INCLUDED)),
         "lazy_ir_inc": [] if header is None else [quoted_include_line(header)],
@@ -181,7 +182,7 @@ def _node_slots(backend: LazyBackend, job: Job) -> Slots:
 
 
 def _non_native_slots(backend: LazyBackend, job: Job) -> Slots:
-    header = job.options.lazy.node_base_header
+    header = job.options.of(LazyNames).node_base_header
     paths = [*_INCLUDED_NON_NATIVE, *([header] if header else [])]
     return {
         "lazy_non_native_ir_inc": list(map(include_line, paths)),
@@ -255,8 +256,8 @@ def _fragment(wrapping: Backend, unit: RegisteredUnit, context: FragmentContext)
 
 
 def _file_slots(file: SectionFile, job: Job) -> Slots:
-    names, per_operator_headers = job.options.lazy, job.options.per_operator_headers
-    header = f"{job.options.backend_folder}{file.backend.display_name}NativeFunctions.h"
+    names, per_operator_headers = job.options.of(LazyNames), job.options.per_operator_headers
+    header = f"{job.options.of(BackendHeaders).folder}{file.backend.display_name}NativeFunctions.h"
     wrapping = file.wrapping
     return {
         "extra_cuda_headers": "",
@@ -273,7 +274,7 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
 
 def _registration_function(file: SectionFile, job: Job) -> list[str]:
     """Function that registers all wrappers of a section."""
-    head = f"TORCH_API void Register{job.options.lazy.backend_name}{file.name}NativeFunctions()"
+    head = f"TORCH_API void Register{job.options.of(LazyNames).backend_name}{file.name}NativeFunctions()"
     wrappers = [
         wrapper_of(function, kind, file.wrapping) for unit in _units(file, job) for function, kind in unit.wrapped[1]
     ]
@@ -372,7 +373,7 @@ def _kernel_fragment(owner: str, print_kernel: PrintKernel, kernel: LazyKernel, 
 
 
 def _kernel_file_slots(backend: LazyBackend, job: Job) -> Slots:
-    names, folder = job.options.lazy, job.options.backend_folder
+    names, folder = job.options.of(LazyNames), job.options.of(BackendHeaders).folder
     generated = (f"{folder}{backend.backend.display_name}NativeFunctions.h", f"{folder}LazyIr.h")
     paths = [names.tensor_header, f"{names.shape_header}", *_INCLUDED_BY_KERNELS, *generated]
     paths += [_FALLBACK] if names.forced_fallback else []

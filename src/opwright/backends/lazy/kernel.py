@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from opwright.backends.choices import LazyNames
 from opwright.backends.lazy.convention import NodeArgument
 from opwright.backends.lazy.node import LazyNode, node_of, op_kind
 from opwright.convention import dispatcher
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
-from opwright.model.lazy_backend import LazyNames
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple

@@ -8,17 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from opwright.backends.choices import LazyNames
 from opwright.backends.lazy import convention as lazy
 from opwright.backends.lazy.convention import NodeArgument, NodeArguments, NodeConvention
 from opwright.cpp import c_types
-from opwright.model.lazy_backend import (
-    NATIVE_PROPERTIES,
-    LazyNames,
-    NodeMember,
-    NodeProperties,
-    NodeShape,
-    NonNativeNode,
-)
+from opwright.model.lazy_backend import NATIVE_PROPERTIES, NodeMember, NodeProperties, NodeShape, NonNativeNode
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import FunctionSchema

@@ -12,6 +12,7 @@ from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.evalues import unheld_list
 from opwright.mobile.executorch.units import boolean_lists, is_selected, tensors_of_key
+from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.model.executorch import ExecutorchOperator
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
@@ -36,7 +37,7 @@ def check_functions(job: Job, sink: Diagnostics) -> None:
 
 def check_registrations(job: Job, sink: Diagnostics) -> None:
     """Report operators whose kernels cannot be registered, and those whose registrations are wrong."""
-    options = job.options.executorch
+    options = job.options.of(ExecutorchOptions)
     unregistered: list[ExecutorchOperator] = []
     for operator in job.executorch.operators:
         if not _has_types(operator, job, Diagnostics()):
@@ -58,7 +59,7 @@ def _has_types(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> boo
     """Whether all types of an operator's schema have C++ types; otherwise reports it."""
     function = operator.function
     try:
-        if job.options.executorch.aten_mode:
+        if job.options.of(ExecutorchOptions).aten_mode:
             for argument in function.arguments.all:
                 shared_types.argument_type(argument.type, mutable=argument.is_write, symint=False, style=function.style)
         else:
@@ -72,7 +73,7 @@ def _has_types(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> boo
 
 def _check_function(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> None:
     """Report a function that calls nothing."""
-    kernel, options = operator.kernel, job.options.executorch
+    kernel, options = operator.kernel, job.options.of(ExecutorchOptions)
     is_atens = options.aten_mode and not operator.is_custom
     if options.as_reference and not is_atens and len(operator.kernels) == 1 and kernel and not kernel.is_default:
         message = f"the function of `{operator.name}` calls nothing, because it has no default kernel"
@@ -94,7 +95,7 @@ def _check_keys(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> No
 
 def _check_registration(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> None:
     """Report a boxed function that would not compile."""
-    function, options = operator.function, job.options.executorch
+    function, options = operator.function, job.options.of(ExecutorchOptions)
     arguments, outs = function.arguments.all, function.arguments.out
     if not outs and not function.schema.returns:
         message = f"`{operator.name}` has neither returns nor `out` arguments"
@@ -122,7 +123,7 @@ def _check_registration(operator: ExecutorchOperator, job: Job, sink: Diagnostic
 
 def _reporter(job: Job, sink: Diagnostics) -> Callable[[str, str, Span], None]:
     """What reports a mistake that is a warning if the outputs are those of ExecuTorch's program."""
-    return sink.warning if job.options.executorch.as_reference else sink.error
+    return sink.warning if job.options.of(ExecutorchOptions).as_reference else sink.error
 
 
 def _report_unregistered(operators: Iterable[ExecutorchOperator], job: Job, sink: Diagnostics) -> None:

@@ -6,6 +6,7 @@ from opwright.cpp.namespaces import closing, opening
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, by_namespace, function_signature, operators
+from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.model.executorch import ExecutorchOperator
 
 
@@ -21,7 +22,7 @@ def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots
 
 def _function(operator: ExecutorchOperator, context: FragmentContext) -> str:
     """Definition of an operator's function; empty if its kernels are registered by hand."""
-    options = context.options.executorch
+    options = context.options.of(ExecutorchOptions)
     function = operator.function
     is_atens = options.aten_mode and not operator.is_custom
     if function.manual_kernel_registration and not is_atens:
@@ -51,7 +52,7 @@ def _kernel_call(operator: ExecutorchOperator, arguments: str, *, as_reference: 
 
 
 def _includes(job: Job) -> list[str]:
-    if not job.options.executorch.aten_mode:
+    if not job.options.of(ExecutorchOptions).aten_mode:
         return ['#include "NativeFunctions.h"']
     custom = ['#include "CustomOpsNativeFunctions.h"'] if job.executorch.has_custom_file else []
     return ["#include <ATen/Functions.h>", *custom]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
+from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.mobile.executorch_dialect.kernel_fields import pytorch_kernels
 from opwright.mobile.executorch_dialect.loader import load_custom, merge
 from opwright.mobile.rows import EXECUTORCH
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
     """Job of a run for ExecuTorch; its catalog has the operators that are selected."""
     context = LoadContext(sink, rules, request.inputs, tolerant=request.tolerant, read_file=request.read_file)
-    files, selection = request.executorch, request.selection
-    as_reference = request.options.executorch.as_reference
-    if request.options.executorch.aten_mode:
+    files, selection = request.of(ExecutorchFiles), request.selection
+    as_reference = request.options.of(ExecutorchOptions).as_reference
+    if request.options.of(ExecutorchOptions).aten_mode:
         operators = _pytorch_operators(context, as_reference=as_reference)
     else:
         operators = EXECUTORCH.load(files.functions, context)

@@ -14,6 +14,7 @@ from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, custom_operators, operators, pytorch_kernel
+from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.model.executorch import ExecutorchOperator
 from opwright.model.library import PYTORCH
 
@@ -70,7 +71,7 @@ def _pytorch_block(namespace: ExecutorchNamespace, context: FragmentContext) -> 
 
 
 def _kernel_header(job: Job) -> AnyEmitter:
-    aten_mode = job.options.executorch.aten_mode
+    aten_mode = job.options.of(ExecutorchOptions).aten_mode
     headers = [*_HEADERS, *([_EXPORT_HEADER] if aten_mode else ())]
     return Emitter(
         name="executorch_native_functions_header",

@@ -13,6 +13,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sha
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.evalues import ValueChoices, ValueConversion, convert
 from opwright.mobile.executorch.units import KernelEntry, boolean_lists, function_signature, is_selected, kernels
+from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.schema.function import Argument
 from opwright.source.records import NamedTuple
 
@@ -32,14 +33,14 @@ class _Result(NamedTuple):
 
 
 def _fragment(entry: KernelEntry, context: FragmentContext) -> Slots:
-    if not is_selected(entry.operator, entry.kernel, context.selection, context.options.executorch):
+    if not is_selected(entry.operator, entry.kernel, context.selection, context.options.of(ExecutorchOptions)):
         return NO_SLOTS
     return {"unboxed_kernels": [_registration(entry, context)]}
 
 
 def _registration(entry: KernelEntry, context: FragmentContext) -> str:
     operator, kernel = entry
-    options = context.options.executorch
+    options = context.options.of(ExecutorchOptions)
     function = operator.function
     names_indices = not options.as_reference and len(boolean_lists(function)) > 1
     choices = ValueChoices(function.style, options.aten_mode, names_indices)
@@ -99,7 +100,7 @@ def _statements(arguments: Sequence[Argument], conversions: Sequence[ValueConver
 def _call(entry: KernelEntry, conversions: Sequence[ValueConversion], context: FragmentContext) -> str:
     """Call of the kernel, in ATen mode of the function in `Functions.h`."""
     operator, kernel = entry
-    options = context.options.executorch
+    options = context.options.of(ExecutorchOptions)
     callee = f"{kernel.namespace}::{kernel.name}"
     if options.aten_mode:
         name = function_signature(operator, aten_mode=True).name
@@ -128,14 +129,15 @@ def _shard_key(entry: KernelEntry) -> str:
 
 def _file_slots(job: Job) -> Slots:
     return {
-        "fn_header": ["Functions.h" if job.options.executorch.aten_mode else "NativeFunctions.h"],
+        "fn_header": ["Functions.h" if job.options.of(ExecutorchOptions).aten_mode else "NativeFunctions.h"],
         "unboxed_kernels": (),
     }
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the file, as one shard and as a whole."""
-    name = "RegisterKernels" if job.options.executorch.manual_registration else "RegisterCodegenUnboxedKernels"
+    is_manual = job.options.of(ExecutorchOptions).manual_registration
+    name = "RegisterKernels" if is_manual else "RegisterCodegenUnboxedKernels"
     return [
         Emitter(
             name="executorch_kernels_source",

@@ -9,8 +9,9 @@ from opwright.convention import public_api
 from opwright.cpp.signature import Signature
 from opwright.emit.emitter import Job
 from opwright.mobile.executorch import convention as executorch
+from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.model.dispatch_key import CPU
-from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOptions
+from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.selection import Selection
 from opwright.schema.function import Argument

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
-from opwright.mobile.static_runtime.support import Block, argument_form, file_units, function_name
+from opwright.mobile.static_runtime.support import Block, StaticRuntimeFiles, argument_form, file_units, function_name
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Argument
 from opwright.syntax.cpp import include_line
@@ -134,6 +134,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             folder="static_runtime",
             units=file_units(_HEAD, _TAIL),
             fragment=_fragment,
-            layout=OneFile(job.options.static_runtime_files[0]),
+            layout=OneFile(job.options.of(StaticRuntimeFiles).operators),
         )
     ]

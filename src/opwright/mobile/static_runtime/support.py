@@ -30,6 +30,13 @@ from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.records import NamedTuple
 
 
+class StaticRuntimeFiles(NamedTuple):
+    """Names of the two files of a run: that with the operators, and that with their tests."""
+
+    operators: str = "generated_ops.cpp"
+    tests: str = "test_generated_ops.cc"
+
+
 class ArgumentForm(NamedTuple):
     """What generated code has for arguments of one type.
 

@@ -17,7 +17,7 @@ from opwright.mobile.operator_names import (
     NOT_RESIZED,
     VECTOR_INPUTS,
 )
-from opwright.mobile.static_runtime.support import Block, argument_form, file_units
+from opwright.mobile.static_runtime.support import Block, StaticRuntimeFiles, argument_form, file_units
 from opwright.model.native_function import NativeFunction, ViewGroup
 
 _HEAD: Final = """\
@@ -163,6 +163,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             folder="static_runtime_tests",
             units=file_units(_HEAD, _TAIL),
             fragment=_fragment,
-            layout=OneFile(job.options.static_runtime_files[1]),
+            layout=OneFile(job.options.of(StaticRuntimeFiles).tests),
         )
     ]

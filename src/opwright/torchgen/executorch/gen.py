@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Options
     from opwright.files.plain_files import Status
     from opwright.files.staging import Journal
+    from opwright.mobile.executorch_choices import ExecutorchFiles
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
-    from opwright.run.request import ExecutorchFiles, Request
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
 
@@ -114,22 +115,20 @@ def _writes_nothing(arguments: argparse.Namespace) -> bool:
 
 def _options(arguments: argparse.Namespace) -> Options:
     from opwright.emit.emitter import Options
-    from opwright.model.executorch import ExecutorchOptions
+    from opwright.mobile.executorch_choices import ExecutorchOptions
 
-    return Options(
-        per_operator_headers=False,
-        executorch=ExecutorchOptions(
-            aten_mode=arguments.use_aten_lib,
-            manual_registration=arguments.manual_registration,
-            exception_boundary=arguments.add_exception_boundary,
-            as_reference=not arguments.strict,
-        ),
+    choices = ExecutorchOptions(
+        aten_mode=arguments.use_aten_lib,
+        manual_registration=arguments.manual_registration,
+        exception_boundary=arguments.add_exception_boundary,
+        as_reference=not arguments.strict,
     )
+    return Options(per_operator_headers=False, guests=(choices,))
 
 
 def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
     """Files of operators that are named and exist."""
-    from opwright.run.request import ExecutorchFiles
+    from opwright.mobile.executorch_choices import ExecutorchFiles
 
     functions, custom = arguments.functions_yaml_path, arguments.custom_ops_yaml_path
     if not functions and not custom:
@@ -171,7 +170,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         options=_options(arguments),
         selection=selection(arguments, sink),
         tolerant=not arguments.strict,
-        executorch=_files(arguments, sink),
+        guests=(_files(arguments, sink),),
         templates=_template_folder(arguments),
     )
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from opwright.backends.choices import BackendHeaders
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.emit.emitter import AnyEmitter, Options
@@ -129,7 +130,7 @@ def run(source_yaml: str, output_dir: str, dry_run: bool, impl_path: str | None 
         source_yaml=source_yaml,
         output_dir=output_dir,
         open_release=partial(open_inputs, "auto"),
-        options=Options(backend_folder=f"{output_dir}/", backend_program=running_program()),
+        options=Options(program=running_program(), guests=(BackendHeaders(f"{output_dir}/"),)),
         impl_path=impl_path,
     ).write(is_dry=dry_run)
 

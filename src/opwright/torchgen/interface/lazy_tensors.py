@@ -7,11 +7,12 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from opwright.backends.choices import BackendHeaders, LazyNames
 from opwright.backends.lazy.files import lazy_emitters
 from opwright.backends.lazy.kernel import LazyKernel
 from opwright.backends.lazy.node import LazyNode
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Options
-from opwright.model.lazy_backend import DEFAULT_NAMES, LazyBackend, LazyNames
+from opwright.model.lazy_backend import LazyBackend
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.torchgen.api.lazy import schema_of_node, setValueT
@@ -25,17 +26,20 @@ from opwright.torchgen.utils import running_program
 __all__ = ["GenLazyIR", "GenLazyNativeFuncDefinition", "GenTSLazyIR", "default_args", "run_gen_lazy_tensor"]
 
 
+_NAMES: Final = LazyNames()
+
+
 class default_args:  # noqa: N801
     """What a run has unless its caller says otherwise."""
 
-    backend_name: str = DEFAULT_NAMES.backend_name
+    backend_name: str = _NAMES.backend_name
     lazy_ir_generator: type[GenLazyIR] = GenLazyIR
     native_func_definition_generator: type[GenLazyNativeFuncDefinition] = GenLazyNativeFuncDefinition
-    node_base: str = DEFAULT_NAMES.node_base
+    node_base: str = _NAMES.node_base
     node_base_hdr: str | None = None
     tensor_class: str = "torch::lazy::LazyTensor"
-    tensor_class_hdr: str = DEFAULT_NAMES.tensor_header
-    shape_inference_hdr: str | None = DEFAULT_NAMES.shape_header
+    tensor_class_hdr: str = _NAMES.tensor_header
+    shape_inference_hdr: str | None = _NAMES.shape_header
 
 
 class _Printer(NamedTuple):
@@ -74,18 +78,18 @@ class _LazyRun(Record):
     backend_name: str = default_args.backend_name
     gen_forced_fallback_code: bool = False
     use_lazy_shape: bool = True
-    backend_namespace: str = DEFAULT_NAMES.namespace
-    get_tensorlist: str = DEFAULT_NAMES.get_tensor_list
-    get_tensor_or_wrap_number: str = DEFAULT_NAMES.get_tensor
-    try_get_tensor: str = DEFAULT_NAMES.try_get_tensor
-    metrics_counter: str = DEFAULT_NAMES.counter
-    create_tensor: str = DEFAULT_NAMES.create_tensor
+    backend_namespace: str = _NAMES.namespace
+    get_tensorlist: str = _NAMES.get_tensor_list
+    get_tensor_or_wrap_number: str = _NAMES.get_tensor
+    try_get_tensor: str = _NAMES.try_get_tensor
+    metrics_counter: str = _NAMES.counter
+    create_tensor: str = _NAMES.create_tensor
     create_from_first_tensor: bool = False
-    create_aten_from_ltc_tensor: str = DEFAULT_NAMES.to_aten
-    tuple_aten_from_ltc_tensors: str = DEFAULT_NAMES.to_aten_tuple
-    lazy_value_class: str = DEFAULT_NAMES.value
-    lazy_tensor_ptr: str = DEFAULT_NAMES.tensor_pointer
-    get_device_fn: str = DEFAULT_NAMES.get_device
+    create_aten_from_ltc_tensor: str = _NAMES.to_aten
+    tuple_aten_from_ltc_tensors: str = _NAMES.to_aten_tuple
+    lazy_value_class: str = _NAMES.value
+    lazy_tensor_ptr: str = _NAMES.tensor_pointer
+    get_device_fn: str = _NAMES.get_device
 
     def write(self) -> None:
         """Write all files. Raises AssertionError with all mistakes."""
@@ -97,8 +101,8 @@ class _LazyRun(Record):
             open_release=partial(from_source_path, self.aten_path),
             options=Options(
                 per_operator_headers=self.per_operator_headers,
-                backend_folder=f"{self.output_dir}/",
-                lazy=self._names(),
+                program=running_program(),
+                guests=(BackendHeaders(f"{self.output_dir}/"), self._names()),
             ),
             impl_path=self.impl_path,
             emitters=self._emitters,
@@ -115,7 +119,6 @@ class _LazyRun(Record):
             forced_fallback=self.gen_forced_fallback_code,
             create_from_tensor=self.create_from_first_tensor,
             value=self.lazy_value_class,
-            program=running_program(),
         )
 
     def _emitters(self, generation: Generation) -> list[AnyEmitter]:
