@@ -13,6 +13,8 @@ from typing import Final
 from opwright.source.lazy import lazy_pattern
 
 PROJECT_FILE: Final = "pyproject.toml"
+#: Folders with what tools make or install, which has no sources of the project.
+MADE_FOLDERS: Final = frozenset(("build", "dist", "node_modules", "__pycache__", "site-packages"))
 _DEVICE: Final = lazy_pattern(r"(?i:(?:^|/)(?:con|prn|aux|nul|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:\.[^/]*)?(?:/|$))")
 
 

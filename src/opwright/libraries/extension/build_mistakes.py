@@ -10,6 +10,7 @@ from typing import Final
 from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
+from opwright.source.project_file import MADE_FOLDERS, files_below
 from opwright.source.span import Span
 from opwright.source.spelling import nearest_name
 from opwright.source.text import SourceFile
@@ -21,8 +22,6 @@ _PATTERN: Final = re.compile(r"[*?\[]")
 #: Standards of C++ before those that all headers of PyTorch need.
 _OLD_STANDARD: Final = re.compile(r"[-/]std[=:](?:c|gnu)\+\+(?:98|03|0x|11|1y|14)")
 _REGISTERING: Final = re.compile(r"(?:STABLE_)?TORCH_LIBRARY(?:_FRAGMENT)?")
-#: Folders with files of tools, which are no sources of the project.
-_SKIPPED_FOLDERS: Final = ("build", "dist", "node_modules", "__pycache__")
 _MOST_FILES: Final = 2000
 
 
@@ -92,14 +91,8 @@ def _path_help(path: str) -> str | Suggestion:
 
 def _files() -> Iterator[str]:
     """Paths of the project's files, as `setup.py` would write them."""
-    count = 0
-    for folder, folders, names in os.walk("."):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS and not name.startswith("."))
-        for name in sorted(names):
-            count += 1
-            if count > _MOST_FILES:
-                return
-            yield os.path.relpath(os.path.join(folder, name)).replace(os.sep, "/")
+    for path in files_below(".", ("",), skipped=MADE_FOLDERS, most=_MOST_FILES):
+        yield os.path.relpath(path).replace(os.sep, "/")
 
 
 def files_that_define(name: str, sources: Iterable[str]) -> list[str]:

@@ -21,6 +21,7 @@ from opwright.libraries.rows import LIBRARY
 from opwright.source.codes import NO_SIDE
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
+from opwright.source.project_file import MADE_FOLDERS, files_below
 from opwright.source.text import SourceFile
 from opwright.syntax.python import is_module_name
 
@@ -35,9 +36,6 @@ _DAMAGED: Final = (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFi
 
 #: The files of a commit that loading may read: those of operators, and headers with signatures.
 _READ: Final = (".yaml", ".yml", ".json", ".toml", ".h", ".hpp", ".cuh")
-
-#: Folders of projects that have no sources.
-_LEFT_OUT: Final = frozenset(("build", "dist", "third_party", "node_modules", "__pycache__"))
 
 #: The archives of packages: wheels, and source distributions.
 _WHEELS: Final = (".whl", ".zip")
@@ -217,13 +215,6 @@ def _extract(members: Iterator[_Member], out: str) -> None:
 
 def library_files(folder: str) -> list[SourceFile]:
     """The library files below a folder, in the order of their paths. Folders that builds make are left out."""
-    files = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
-        for name in sorted(names):
-            path = os.path.join(parent, name)
-            if name.endswith((".yaml", ".yml")) and os.path.isfile(path) and os.path.getsize(path) <= FILE_BYTES:
-                file = SourceFile.read(path)
-                if dialect_of(file) is LIBRARY:
-                    files.append(file)
-    return files
+    paths = files_below(folder, (".yaml", ".yml"), skipped=MADE_FOLDERS | {"third_party"})
+    read = [SourceFile.read(path) for path in paths if os.path.isfile(path) and os.path.getsize(path) <= FILE_BYTES]
+    return [file for file in read if dialect_of(file) is LIBRARY]

@@ -18,7 +18,7 @@ from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs
 from opwright.source.diagnostic import Diagnostic, Fault
-from opwright.source.project_file import files_below, folders_above
+from opwright.source.project_file import MADE_FOLDERS, files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import function_of, statements
@@ -29,7 +29,6 @@ from opwright.tools.lsp.project import Project, kind_of, tree_of
 
 #: Files at the top of a project.
 _TOP_FILES: Final = ("pyproject.toml", "setup.py", "CMakeLists.txt", ".git")
-_SKIPPED: Final = frozenset(("build", "dist", "node_modules", "__pycache__", "site-packages"))
 _MOST_FILES: Final = 5000
 #: A function that begins a line, or one of the macros that define structured kernels.
 _AT_LINE_START: Final = (
@@ -60,7 +59,7 @@ def _sources(file: SourceFile, endings: tuple[str, ...]) -> Iterator[str]:
     """The files with these endings in the project that has a file, or those with the kernels of PyTorch's tree."""
     if _is_in_tree(file):
         return files_below(os.path.dirname(os.path.abspath(file.path)), endings)
-    return files_below(_project_folder(file.path), endings, skipped=_SKIPPED, most=_MOST_FILES)
+    return files_below(_project_folder(file.path), endings, skipped=MADE_FOLDERS, most=_MOST_FILES)
 
 
 def _is_in_tree(file: SourceFile) -> bool:
@@ -185,7 +184,7 @@ def _operator_files(project: Project, path: str) -> Iterator[SourceFile]:
             if file is not None:
                 yield file
                 return
-    for name in files_below(_project_folder(path), (".yaml", ".yml"), skipped=_SKIPPED, most=_MOST_FILES):
+    for name in files_below(_project_folder(path), (".yaml", ".yml"), skipped=MADE_FOLDERS, most=_MOST_FILES):
         file = project.read(name)
         if file is not None and kind_of(file) in (LIBRARY, BACKEND):
             yield file
