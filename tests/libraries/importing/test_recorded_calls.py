@@ -129,7 +129,7 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     )
     text = Path("o.yaml").read_text()
     assert "# 1 of 1 call shows that a result has memory of `x`, as `Tensor(a)` says" in text
-    assert "# 10 of 10 calls show that gradients flow through the kernel" in text
+    assert "# 10 of 10 calls show that gradients flow through the kernel\n" in text
     assert "gradients flow through the kernel" not in text.partition("func: bump_")[0].rpartition("- func")[2]
 
 

@@ -233,6 +233,9 @@ class _Operator:
         is_by_hand = bool(by_hand) and not (
             named and all(is_apart(row.keys) and not _records_itself(row) for row in by_hand)
         )
+        if is_by_hand:
+            # There is nothing to do about a kernel that stays.
+            notes = [(place, note.removesuffix(f": {RECORDS}")) for place, note in notes]
         defining = set(definitions)
         for row in [row for row in statements if row in by_hand][: 1 if is_by_hand else None]:
             keys = ", ".join(row.keys)
