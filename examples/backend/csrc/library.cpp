@@ -17,12 +17,17 @@ namespace acme {
 namespace {
 
 // PyTorch would resolve a tensor that is conjugated or negated lazily before it copies it, which takes a copy, which
-// would never end. The kernel copies such tensors itself.
+// would never end, and to which the CPU would write results. The kernels copy such tensors themselves.
+void leave_to_kernels(torch::Library& m) {
+  for (const auto* const name : {"_copy_from", "_copy_from_and_resize", "_to_cpu"}) {
+    m.impl(name, torch::CppFunction::makeFallthrough());
+  }
+}
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
-  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+  leave_to_kernels(m);
 }
 TORCH_LIBRARY_IMPL(aten, Negative, m) {
-  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+  leave_to_kernels(m);
 }
 
 // Offsets in copies of memory are multiples of this, so that elements of all types are aligned.

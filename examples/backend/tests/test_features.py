@@ -152,6 +152,28 @@ def masked_gradient(device: str) -> torch.Tensor | None:
     return values.grad
 
 
+def refused(device: str) -> str:
+    """What an outer product says of a factor that its type cannot have."""
+    matrix, left, right = [numbers(device, *sizes).short() for sizes in ((2, 3), (2,), (3,))]
+    with pytest.raises(RuntimeError) as caught:
+        torch.addr(matrix, left, right, beta=2.0)
+    return str(caught.value)
+
+
+#: What makes sparse matrices in compressed formats.
+COMPRESSED: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    torch.Tensor.to_sparse_csr,
+    torch.Tensor.to_sparse_csc,
+    lambda matrix: matrix.to_sparse_bsr((2, 2)),
+    lambda matrix: matrix.to_sparse_bsc((2, 2)),
+)
+
+
+def complex_numbers(device: str) -> torch.Tensor:
+    """Four complex numbers."""
+    return numbers(device, 2, 2) * (1 + 2j) + 3
+
+
 def sparse(device: str) -> torch.Tensor:
     """A sparse matrix with an index that is there twice."""
     return torch.sparse_coo_tensor([[0, 1, 1, 1], [2, 0, 2, 2]], [3.0, 4.0, 5.0, 6.0], (2, 3), device=device)
@@ -259,6 +281,15 @@ FEATURES: dict[str, Callable[[str], Found]] = {
         torch.linalg.solve(torch.eye(3, device=d) + 0.1, numbers(d, 3)), torch.linalg.svdvals(numbers(d, 3, 4))
     ),
     "Fourier transforms": lambda d: torch.fft.irfft(torch.fft.rfft(numbers(d, 8))),
+    "out that is conjugated": lambda d: [
+        written(torch.zeros(2, 2, dtype=torch.complex64, device=d).conj(), lambda out: write(complex_numbers(d), out))
+        for write in (
+            lambda values, out: torch.mm(values, values, out=out),
+            lambda values, out: torch.addmm(values, values, values, out=out),
+            lambda values, out: torch.linalg.solve_triangular(values, values, upper=True, out=out),
+        )
+    ],
+    "addr": refused,
     "complex numbers": lambda d: (torch.complex(numbers(d, 3), numbers(d, 3)).conj_physical_().conj() * 1j).abs(),
     "types are promoted": lambda d: torch.arange(3, device=d) * 0.5,
     "a number of the CPU": lambda d: numbers(d, 3) + torch.tensor(2.0),
@@ -293,6 +324,20 @@ FEATURES: dict[str, Callable[[str], Found]] = {
     "functions of sparse": lambda d: (
         sparse(d).sin(), -sparse(d), torch.sparse.softmax(sparse(d), 1), torch.sparse.sum(sparse(d), 0)
     ),
+    "sparse that is made larger": lambda d: (
+        torch.zeros(2, 3, 4, out=sparse(d)), torch._sparse_broadcast_to(sparse(d), (2, 2, 3))
+    ),
+    "compressed sparse": lambda d: [
+        (matrix, matrix.to_dense(), matrix.values(), matrix.cpu(), matrix.sin(), matrix * 2)
+        for make in COMPRESSED
+        for matrix in [make(numbers(d, 4, 4).relu())]
+    ],
+    "other formats of compressed sparse": lambda d: [
+        matrix.to_sparse(layout=layout)
+        for matrix in (numbers(d, 4, 4).to_sparse_csr(), numbers(d, 4, 4).to_sparse_csc())
+        for layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo)
+    ],
+    "gradient of compressed sparse": lambda d: gradient(lambda x: numbers(d, 4, 4).to_sparse_csr() @ x, numbers(d, 4, 2)),
     "cat, index, transpose sparse": lambda d: (
         torch.cat([sparse(d), sparse(d)]), sparse(d).index_select(0, torch.tensor([1], device=d)), sparse(d).t()
     ),

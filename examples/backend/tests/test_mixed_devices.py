@@ -85,6 +85,24 @@ def test_taken(name: str) -> None:
     assert result.tolist() == expected
 
 
+PROMOTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "number of a program": lambda integers: integers // 2.5,
+    "the first": lambda integers: torch.floor_divide(2.5, integers),
+    "with one number": lambda integers: torch.floor_divide(2.5, integers[0].half()),
+    "that is complex": lambda integers: integers.to_sparse().mul(2j).to_dense(),
+    "with a sparse tensor": lambda integers: (integers.to_sparse() * 2.5).to_dense(),
+}
+
+
+@pytest.mark.parametrize("name", PROMOTED)
+def test_numbers_give_way(name: str) -> None:
+    """A number of a program does not decide how many bits results have."""
+    integers = torch.arange(1, 4)
+    expected, result = PROMOTED[name](integers), PROMOTED[name](integers.acme())
+    assert result.device == X.device
+    torch.testing.assert_close(result.cpu(), expected)
+
+
 def test_lists_on_several_devices() -> None:
     """Operators for lists compute each tensor on its own device."""
     result = torch._foreach_mul([X, SECOND, HOST], 2.0)

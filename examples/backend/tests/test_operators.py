@@ -144,6 +144,16 @@ def test_promotion() -> None:
         assert (torch.tensor([16777217], device=device) + torch.ones(1, device=device)).item() == 16777216
 
 
+def test_promotion_of_results() -> None:
+    """Results are rounded to the type of the operation too, whatever the type of `out`."""
+    for dtype in (torch.int64, torch.float64):
+        large, small = values(3, dtype=torch.uint8), torch.full((3,), 200, dtype=torch.uint8)
+        check(torch.sub, large, small, out=torch.empty(3, dtype=dtype))
+    large = torch.full((3,), 33000, dtype=torch.float16)
+    check(torch.add, large, large, out=torch.empty(3, dtype=torch.float64))
+    check(torch.true_divide, torch.tensor([1.5]).half(), torch.tensor([0.666]).half(), out=torch.empty(1))
+
+
 def test_alpha() -> None:
     """Options of operators count."""
     check(torch.add, values(3), values(3), alpha=3)

@@ -100,6 +100,8 @@ def on_device(values: Any) -> Any:  # noqa: ANN401
             made = torch.empty(0, dtype=base.dtype, device="acme")
             made.set_(storage, base.storage_offset(), base.size(), base.stride())
             return made.requires_grad_(value.requires_grad)
+        if isinstance(value, torch.Tensor):
+            return value.detach().to("acme", copy=True).requires_grad_(value.requires_grad)
         return "acme" if value in ("cpu", torch.device("cpu")) else value
 
     return tree_map(copy, values)
@@ -138,7 +140,7 @@ def check(actual: Any, expected: Any, tolerance: float = 1e-4) -> None:  # noqa:
 
 
 def strided(values: Any) -> list[torch.Tensor]:  # noqa: ANN401
-    """The tensors among some arguments that `on_device` copies."""
+    """The tensors with strides among some arguments."""
     return [value for value in tree_leaves(values) if isinstance(value, torch.Tensor) and value.layout == torch.strided]
 
 

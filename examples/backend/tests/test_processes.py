@@ -63,6 +63,15 @@ def collected(rank: int, device: str) -> Found:
     future = work.get_future()
     future.wait()
     found.append([values.tolist(), [value.tolist() for value in future.value()]])
+    taken = [[full(0, device), full(0, device)]]
+    future = dist.distributed_c10d._get_default_group().allgather(taken, [full(rank, device)]).get_future()
+    future.wait()
+    found.append([value.tolist() for value in future.value()])
+    # Whatever was started before a barrier has ended after it.
+    values = full(rank + 3, device)
+    dist.all_reduce(values, async_op=True)
+    dist.barrier()
+    found.append(values.tolist())
     # Each process starts those of two groups in an order of its own.
     values = [full(1, device), full(2, device)]
     groups = [dist.new_group([0, 1]), dist.new_group([0, 1])]
@@ -86,6 +95,9 @@ def collected(rank: int, device: str) -> Found:
     gathered = torch.zeros(1, 4, device=device).view(-1) if device == "cpu" else torch.zeros(1, 4, device=device)
     dist.all_gather_into_tensor(gathered, full(rank, device, 2))
     found.append(gathered.flatten().tolist())
+    values = torch.sparse_coo_tensor([[rank]], full(rank + 3, device, 1), (2,))
+    dist.all_reduce(values)
+    found.append(values.to_dense().tolist())
     return found
 
 
@@ -105,6 +117,18 @@ def normalized(rank: int) -> None:
             dist.all_reduce(mine.grad)
             torch.testing.assert_close(mine.grad.cpu(), right.grad, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close({**synced.cpu().state_dict()}, {**plain.state_dict()}, rtol=1e-4, atol=1e-5)
+
+
+def timed(rank: int) -> None:
+    """Train with DistributedDataParallel, which says how long its steps took."""
+    model = nn.parallel.DistributedDataParallel(nn.Linear(100, 100).acme())
+    model._set_ddp_runtime_logging_sample_rate(1)
+    for _ in range(3):
+        model(torch.ones(50, 100, device="acme")).sum().backward()
+    times = {name: value for name, value in model._get_ddp_logging_data().items() if name.endswith("_time")}
+    assert times["forward_compute_time"] > 0, (rank, times)
+    assert times["backward_compute_time"] > 0, (rank, times)
+    assert times["backward_comm_time"] > 0, (rank, times)
 
 
 def sharded(rank: int) -> None:
@@ -138,6 +162,7 @@ def work(rank: int, folder: str) -> None:
     assert [work.wait() for work in works] == [True, True]
     assert values.tolist() == [6] * 3
     normalized(rank)
+    timed(rank)
     sharded(rank)
     dist.barrier()
     dist.destroy_process_group()

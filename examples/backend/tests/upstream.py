@@ -25,6 +25,9 @@ SECONDS_TO_COLLECT: Final = 900
 #: The device, and what it is compared with.
 DEVICES: Final = ("acme", "cpu")
 
+#: The files with tests of two processes that exchange tensors.
+OF_PROCESSES: Final = ("distributed/test_c10d_gloo.py", "distributed/test_distributed_spawn.py")
+
 # Why a test does not pass on the device, where the CPU passes it. Whatever has no reason is a fault.
 MISSING: Final = "kernel missing"
 UNDECLARED: Final = "feature not declared"
@@ -110,9 +113,10 @@ class Compared(NamedTuple):
 
 
 def device_generic_files(folder: Path) -> list[Path]:
-    """The files of PyTorch's tests that have tests for each device."""
+    """The files of PyTorch's tests that have tests for each device, and that with those of processes."""
     files = sorted([*folder.glob("test_*.py"), *folder.glob("nn/test_*.py")])
-    return [file for file in files if re.search(r"(?m)^ *instantiate_device_type_tests\(", file.read_text("utf-8"))]
+    generic = [file for file in files if re.search(r"(?m)^ *instantiate_device_type_tests\(", file.read_text("utf-8"))]
+    return [*generic, *[file for file in map(folder.joinpath, OF_PROCESSES) if file.is_file()]]
 
 
 def label(path: Path) -> str:
@@ -182,6 +186,10 @@ def _run_process(path: Path, device: str, journal: Path, limits: Limits) -> bool
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0" if device == "cpu" else "1",
         "OPWRIGHT_FALLBACK_WARNINGS": "never",
         "OMP_NUM_THREADS": "1",
+        # What PyTorch's tests of processes ask for.
+        "BACKEND": "gloo",
+        "WORLD_SIZE": "2",
+        "TEMP_DIR": "",
     }
     options = ["-q", "-p", "upstream_worker", "-p", "no:cacheprovider", "-p", "no:xdist", "--noconftest"]
     options += ["-c", os.devnull, f"--rootdir={path.parent}", "--tb=native", str(path)]

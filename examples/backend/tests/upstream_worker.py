@@ -14,12 +14,15 @@ import unittest
 import zlib
 from collections.abc import Callable, Generator
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 import torch
 from torch.testing._internal import common_cuda, common_methods_invocations, common_mkldnn, common_nn, common_utils
 from torch.testing._internal.common_device_type import DeviceTypeTestBase
+from torch.testing._internal.common_distributed import MultiProcessTestCase
 from upstream import NOT_RUN
+from upstream_processes import prepare
 
 # Names that tests of 2.6 import, and that PyTorch has dropped since, with what stands for them now.
 _DROPPED = {
@@ -48,6 +51,15 @@ _call_test_method: Callable[..., None] = unittest.TestCase._callTestMethod  # ty
 unittest.TestCase._callTestMethod = _enter  # type: ignore[attr-defined]
 
 
+def _end_recursion(owner: type) -> None:
+    """Let `super(self.__class__, self)` in tests of 2.6 go up: PyTorch derives a class for each device since."""
+    for name in ("setUp", "tearDown"):
+        function = vars(owner).get(name)
+        if isinstance(function, FunctionType) and "__class__" in function.__code__.co_names:
+            names = function.__globals__ | {"super": lambda _, case: super(owner, case)}
+            setattr(owner, name, FunctionType(function.__code__, names, name, closure=function.__closure__))
+
+
 def _write(**line: object) -> None:
     with _JOURNAL.open("a", encoding="utf-8") as file:
         print(json.dumps(line), file=file)
@@ -55,6 +67,8 @@ def _write(**line: object) -> None:
 
 def name(item: pytest.Item) -> str:
     """The name of a test, with words in place of the device, so that it is the same on each."""
+    if not issubclass(item.cls, DeviceTypeTestBase):
+        return f"{item.cls.__name__}::{item.name}"
     device = _device()
     head, _, tail = item.name.rpartition(f"_{device}")
     group = item.cls.__name__.removesuffix(device.upper()).removesuffix("PRIVATEUSE1")
@@ -68,10 +82,11 @@ def _device() -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the tests that the file has for each device, or some of them, and of these what did not run before."""
+    """Leave the tests that the file has for each device or for processes, or some of them, but for what ran before."""
     if _device() == "privateuseone":
         _write(fault="no device is installed: pip install --no-build-isolation -e .")
-    found = {name(item): item for item in items if item.cls is not None and issubclass(item.cls, DeviceTypeTestBase)}
+    kinds = DeviceTypeTestBase, MultiProcessTestCase
+    found = {name(item): item for item in items if item.cls is not None and issubclass(item.cls, kinds)}
     each = int(os.environ["UPSTREAM_EACH"])
     chosen = [test for test in found if zlib.crc32(test.encode()) % each == 0]
     begun = set()
@@ -80,6 +95,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         begun.discard(line.get("again"))
     _write(found=chosen)
     items[:] = [found[test] for test in chosen if test not in begun]
+    cases = {item.cls for item in items}
+    for owner in {owner for case in cases for owner in case.__mro__}:
+        _end_recursion(owner)
+    prepare(_device(), cases)
     gc.freeze()  # Thousands of tests take long to look through, and are never garbage.
 
 

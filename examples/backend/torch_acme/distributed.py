@@ -58,11 +58,19 @@ def _memory(tensor: torch.Tensor) -> range:
 class HostWork(dist.Work):
     """Work of Gloo on copies, which writes its results to the tensors of the device once."""
 
-    def __init__(self, work: dist.Work, written: Iterable[Copy], result: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        work: dist.Work,
+        written: Iterable[Copy],
+        result: Any,  # noqa: ANN401
+        before: Iterable[HostWork],
+    ) -> None:
         super().__init__()
         self._work = work
         self._written = [*written]
         self._result = result
+        #: The work that ends with this.
+        self._before = [*before]
         self._lock = threading.Lock()
 
     def overlaps(self, ranges: Iterable[range]) -> bool:
@@ -74,7 +82,7 @@ class HostWork(dist.Work):
         """Write the results, if Gloo has them. Gives whether it is done."""
         if not self._work.is_completed():
             return False
-        if self._written:
+        if self._written or self._before:
             with suppress(RuntimeError):  # Who waits gets the error.
                 self.wait()
             self._written = []
@@ -87,11 +95,16 @@ class HostWork(dist.Work):
         return done
 
     def _write(self) -> None:
+        before, self._before = self._before, []
+        for work in before:
+            work.wait()
         with self._lock:
             written, self._written = self._written, []
             for tensor, host in written:
-                # Autograd counts no change of what processes exchange, on no device.
-                tensor.data.copy_(host)
+                # Autograd counts no change of what processes exchange, on no device. The data of a sparse tensor is
+                # another tensor.
+                with torch.no_grad():
+                    (tensor if tensor.is_sparse else tensor.data).copy_(host)
 
     def synchronize(self) -> None:
         """Wait, as every stream of the device does its work before it returns."""
@@ -125,7 +138,11 @@ class HostWork(dist.Work):
         def then(future: torch.futures.Future[Any]) -> Any:  # noqa: ANN401
             future.value()  # Raises the error of the work.
             self._write()
-            return self._result
+            # Gloo's are lists of tensors, and lists of those if there are several.
+            if isinstance(self._result, torch.Tensor):
+                return [self._result]
+            is_one = len(self._result) == 1 and isinstance(self._result[0], list)
+            return self._result[0] if is_one else self._result
 
         return self._work.get_future().then(then)
 
@@ -199,7 +216,8 @@ class HostProcessGroup(ProcessGroup):
         count = len(tree_flatten(arguments[0])[0]) if arguments and name not in READERS else 0
         written = [Copy(tensor, hosts[place]) for place, tensor in on_device.items() if place < count]
         work = getattr(self._host, name)(*host_arguments, **host_options)
-        started = HostWork(work, written, arguments[0] if arguments else None)
+        result = arguments[0] if arguments and name != "barrier" else []
+        started = HostWork(work, written, result, self._pending if name == "barrier" else ())
         if written and name not in UNORDERED:
             self._pending.append(started)
         if self._together is not None:

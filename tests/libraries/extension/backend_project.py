@@ -39,6 +39,7 @@ SHARED = (
     "tests/test_random_numbers.py",
     "tests/test_upstream.py",
     "tests/upstream.py",
+    "tests/upstream_processes.py",
     "tests/upstream_worker.py",
 )
 

@@ -27,16 +27,19 @@ void with_value_type(at::ScalarType dtype, Function function) {
   }
 }
 
+// A value in the type in which the device computes, rounded to a dtype.
+template <typename Value>
+Value rounded(at::ScalarType dtype, Value value) {
+  alignas(c10::complex<double>) char bytes[sizeof(c10::complex<double>)];
+  c10::cast_and_store(dtype, bytes, value);
+  return c10::fetch_and_cast<Value>(dtype, bytes);
+}
+
 // An element in the type in which the device computes, rounded to the type of the operation first, as PyTorch does.
 template <typename Value>
-Value rounded(at::ScalarType from, at::ScalarType to, const void* data) {
+Value loaded(at::ScalarType from, at::ScalarType to, const void* data) {
   const auto value = c10::fetch_and_cast<Value>(from, data);
-  if (from == to) {
-    return value;
-  }
-  alignas(c10::complex<double>) char bytes[sizeof(c10::complex<double>)];
-  c10::cast_and_store(to, bytes, value);
-  return c10::fetch_and_cast<Value>(to, bytes);
+  return from == to ? value : rounded(to, value);
 }
 
 // A number for loops, converted once to each type in which the device computes.
@@ -70,8 +73,12 @@ void map_converted(at::TensorIteratorBase& iterator, Function function, std::ind
   const auto dtype = iterator.common_dtype();
   const auto loop = [&](char** data, const int64_t* strides, int64_t size) {
     for (int64_t index = 0; index < size; ++index) {
-      auto result = function(rounded<Value>(
-          iterator.input_dtype(Inputs), dtype, data[Inputs + 1] + index * strides[Inputs + 1])...);
+      auto result = function(
+          loaded<Value>(iterator.input_dtype(Inputs), dtype, data[Inputs + 1] + index * strides[Inputs + 1])...);
+      // So are results, where an output has another type.
+      if constexpr (std::is_same_v<decltype(result), Value>) {
+        result = iterator.dtype(0) == dtype ? result : rounded(dtype, result);
+      }
       c10::cast_and_store(iterator.dtype(0), data[0] + index * strides[0], result);
     }
   };
@@ -88,7 +95,7 @@ void map_stored(at::TensorIteratorBase& iterator, Function function, std::index_
   const auto loop = [&](char** data, const int64_t* strides, int64_t size) {
     const Stored numbers[] = {(
         strides[Inputs + 1] == 0
-            ? static_cast<Stored>(rounded<Value>(iterator.input_dtype(Inputs), dtype, data[Inputs + 1]))
+            ? static_cast<Stored>(loaded<Value>(iterator.input_dtype(Inputs), dtype, data[Inputs + 1]))
             : Stored())...};
     const char* const inputs[] = {
         (strides[Inputs + 1] == 0 ? reinterpret_cast<const char*>(&numbers[Inputs]) : data[Inputs + 1])...};

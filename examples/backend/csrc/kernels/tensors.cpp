@@ -5,13 +5,16 @@
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
+#include <ATen/native/DispatchStub.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/ResizeCommon.h>
 #include <ATen/native/TensorFactories.h>
 #include <ATen/ops/copy.h>
 #include <ATen/ops/fill.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/resize_as_sparse_native.h>
 #include <ATen/ops/set_native.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/quantized/Quantizer.h>
 
@@ -163,7 +166,8 @@ at::Tensor Kernels::_copy_from(const at::Tensor& self, const at::Tensor& dst, bo
 // memory of the device, the result is there.
 at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
   const bool is_there = dst.numel() > 0 && self.const_data_ptr() == dst.const_data_ptr();
-  if (is_there && self.sizes() == dst.sizes() && self.strides() == dst.strides()) {
+  const bool has_same_bits = self.is_conj() == dst.is_conj() && self.is_neg() == dst.is_neg();
+  if (is_there && has_same_bits && self.sizes() == dst.sizes() && self.strides() == dst.strides()) {
     return dst;
   }
   if (dst.sizes() != self.sizes()) {
@@ -173,7 +177,7 @@ at::Tensor Kernels::_copy_from_and_resize(const at::Tensor& self, const at::Tens
       dst.unsafeGetTensorImpl()->set_sizes_and_strides(self.sizes(), self.strides());
     }
   }
-  if (at::has_internal_overlap(dst) == at::MemOverlap::Yes && dst.strides() == self.strides()) {
+  if (at::has_internal_overlap(dst) == at::MemOverlap::Yes && has_same_bits && dst.strides() == self.strides()) {
     device_allocator()->copy_data(dst.mutable_data_ptr(), self.const_data_ptr(), span(self));
     return dst;
   }
@@ -224,7 +228,11 @@ void Kernels::record_stream(at::Tensor& /*self*/, at::Stream /*s*/) {}
 
 // Copies are what tensors in other layouts need of the device besides PyTorch's kernels.
 at::Tensor Kernels::_copy_from_and_resize_sparse(const at::Tensor& self, const at::Tensor& dst) {
-  return dst.copy_(self);
+  return dst.sparse_resize_and_clear_(self.sizes(), self.sparse_dim(), self.dense_dim()).copy_(self);
+}
+
+at::Tensor Kernels::_copy_from_and_resize_sparse_csr(const at::Tensor& self, const at::Tensor& dst) {
+  return at::native::resize_as_sparse_compressed_(dst, self).copy_(self);
 }
 
 // A copy of a quantized tensor has its scale and its zero point too.
@@ -242,4 +250,22 @@ at::Tensor Kernels::_copy_from_and_resize_quantized(const at::Tensor& self, cons
   return _copy_from_quantized(self, dst, false);
 }
 
+namespace {
+
+// One number for the places of each element of a sparse tensor.
+at::Tensor flatten_indices(const at::Tensor& indices, at::IntArrayRef size) {
+  const at::Tensor strides = at::tensor(c10::contiguous_strides(size), indices.options().dtype(at::kLong));
+  return indices.mul(strides.unsqueeze(-1)).sum(0);
+}
+
+}  // namespace
 }  // namespace acme::native
+
+namespace at::native {
+
+// A loop of PyTorch's kernels for sparse tensors, which no header declares.
+using flatten_indices_fn = Tensor (*)(const Tensor&, IntArrayRef);
+DECLARE_DISPATCH(flatten_indices_fn, flatten_indices_stub)
+REGISTER_PRIVATEUSE1_DISPATCH(flatten_indices_stub, &acme::native::flatten_indices)
+
+}  // namespace at::native

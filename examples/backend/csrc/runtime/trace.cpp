@@ -4,6 +4,7 @@
 
 // PyTorch's header declares nothing without it.
 #define USE_KINETO
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 #include <torch/csrc/profiler/standalone/privateuse1_profiler.h>
 #include <torch/csrc/profiler/stubs/base.h>
 
@@ -163,6 +164,22 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
   torch::profiler::impl::registerPrivateUse1Methods(new Stubs());
   return true;
 }();
+
+// Times of the steps of `DistributedDataParallel`. Those of the host are those of the device, which works in its calls.
+class StepTimer final : public c10d::Timer {
+ public:
+  explicit StepTimer(c10::Device /*device*/) {}
+
+  std::optional<int64_t> measureDifference(Event start, Event end) override {
+    const auto from = getTimestamp(start);
+    const auto to = getTimestamp(end);
+    return from && to && *from <= *to ? std::make_optional(*to - *from) : std::nullopt;
+  }
+};
+
+using c10d::RegistererTimerRegistry;
+using c10d::TimerRegistry;
+C10_REGISTER_TYPED_CLASS(TimerRegistry, c10::kPrivateUse1, StepTimer);
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/core/op_registration/adaption.h>
 #include <ATen/core/stack.h>
+#include <ATen/native/TypeProperties.h>
 #include <c10/core/DeviceType.h>
 
 #include <cstdlib>
@@ -143,7 +144,7 @@ inline bool is_host_number(const at::Tensor& tensor) {
 
 // Refuses tensors on several devices as the wrapper of a kernel does, so that a program which the CPU serves goes on when
 // the operator gets a kernel. Operators in `taking_numbers` check devices themselves: numbers on the CPU go with tensors
-// of all devices. These are copied to the device here, because results are where the first tensor is.
+// of all devices. PyTorch's fallback puts results where the first tensor is, so that numbers before it are copied here.
 inline void check_devices(
     const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::unordered_set<std::string>& taking_numbers) {
   const auto& arguments = op.schema().arguments();
@@ -183,11 +184,24 @@ inline void check_devices(
       }
     }
   }
+  at::native::ResultTypeState types;
+  for (size_t index = 0; index < arguments.size(); ++index) {
+    for_each_tensor(torch::jit::peek(*stack, index, arguments.size()), [&](const at::Tensor& tensor) {
+      types = at::native::update_result_type_state(tensor, types);
+    });
+  }
   for (size_t index = 0; device.has_value() && index < arguments.size(); ++index) {
     auto& value = torch::jit::peek(*stack, index, arguments.size());
-    if (value.isTensor() && value.toTensor().defined() && is_number(arguments[index], value.toTensor())) {
-      value = value.toTensor().to(*device);
+    if (!value.isTensor() || !value.toTensor().defined()) {
+      continue;
     }
+    const at::Tensor& tensor = value.toTensor();
+    if (!is_number(arguments[index], tensor)) {
+      break;
+    }
+    // A number of the program gives way to the types of tensors, and its copy would not.
+    const bool is_wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+    value = tensor.to(*device, is_wrapped ? at::native::result_type(types) : tensor.scalar_type());
   }
 }
 
