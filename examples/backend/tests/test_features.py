@@ -6,6 +6,7 @@ import copy
 import importlib
 import io
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -282,7 +283,7 @@ FEATURES: dict[str, Callable[[str], Found]] = {
     ),
     "Fourier transforms": lambda d: torch.fft.irfft(torch.fft.rfft(numbers(d, 8))),
     "out that is conjugated": lambda d: [
-        written(torch.zeros(2, 2, dtype=torch.complex64, device=d).conj(), lambda out: write(complex_numbers(d), out))
+        written(torch.zeros(2, 2, dtype=torch.complex64, device=d).conj(), partial(write, complex_numbers(d)))
         for write in (
             lambda values, out: torch.mm(values, values, out=out),
             lambda values, out: torch.addmm(values, values, values, out=out),
@@ -307,7 +308,7 @@ FEATURES: dict[str, Callable[[str], Found]] = {
     "default device": with_default_device,
     "a type of before": lambda d: (
         numbers("cpu", 3).type(f"torch.{d}.FloatTensor".replace("cpu.", "")),
-        getattr(torch if d == "cpu" else torch.acme, "DoubleTensor")([[1, 2]]),
+        (torch if d == "cpu" else torch.acme).DoubleTensor([[1, 2]]),
         isinstance(numbers(d, 3), (torch if d == "cpu" else torch.acme).FloatTensor),
         isinstance(numbers(d, 3), (torch if d == "cpu" else torch.acme).LongTensor),
     ),
@@ -337,7 +338,9 @@ FEATURES: dict[str, Callable[[str], Found]] = {
         for matrix in (numbers(d, 4, 4).to_sparse_csr(), numbers(d, 4, 4).to_sparse_csc())
         for layout in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo)
     ],
-    "gradient of compressed sparse": lambda d: gradient(lambda x: numbers(d, 4, 4).to_sparse_csr() @ x, numbers(d, 4, 2)),
+    "gradient of compressed sparse": lambda d: gradient(
+        lambda x: numbers(d, 4, 4).to_sparse_csr() @ x, numbers(d, 4, 2)
+    ),
     "cat, index, transpose sparse": lambda d: (
         torch.cat([sparse(d), sparse(d)]), sparse(d).index_select(0, torch.tensor([1], device=d)), sparse(d).t()
     ),

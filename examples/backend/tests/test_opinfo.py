@@ -25,7 +25,7 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 # How many samples of an operator are compared.
 SAMPLES = 5
 
-# How much results of small types may differ: the CPU rounds once where the device computes in two steps, or the reverse.
+# How much results of small types may differ: the CPU rounds once where the device computes in two steps, or reverse.
 ROUNDING = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 # The operators are small, and PyTorch's threads would wait for each other most of the time.
@@ -65,7 +65,7 @@ def _chosen(op: OpInfo, words: list[str]) -> set[torch.dtype]:
 
 #: Which operators have a form, by the name of its test.
 FORMS: dict[str, Callable[[OpInfo], bool]] = {
-    "test_operator": lambda op: True,
+    "test_operator": lambda _: True,
     "test_in_place": lambda op: op.inplace_variant is not None,
     "test_out": lambda op: op.supports_out,
 }

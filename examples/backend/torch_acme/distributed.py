@@ -1,7 +1,7 @@
 """A backend of `torch.distributed` for the device: Gloo computes on copies in the memory of the host.
 
-Each call starts Gloo's work and returns, as calls of Gloo do. What Gloo received is written to the tensors of the device
-when a program waits for the work, asks whether it is done, or asks for its future.
+Each call starts Gloo's work and returns, as calls of Gloo do. What Gloo received is written to the tensors of the
+device when a program waits for the work, asks whether it is done, or asks for its future.
 
 `torch.distributed.init_process_group("acme_host")` names it, and groups that name no backend have it for tensors of the
 device. A vendor's library of collectives takes its place.
@@ -156,11 +156,13 @@ class HostWorks(dist.Work):
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         """Wait for all of it."""
-        return all([work.wait(timeout) for work in self._works])
+        done = [work.wait(timeout) for work in self._works]
+        return all(done)
 
     def is_completed(self) -> bool:
         """Whether all of it is done."""
-        return all([work.is_completed() for work in self._works])
+        done = [work.is_completed() for work in self._works]
+        return all(done)
 
 
 class HostProcessGroup(ProcessGroup):
