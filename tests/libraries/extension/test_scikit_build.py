@@ -73,6 +73,7 @@ def test_an_import_builds_what_an_edit_changed(tmp_path: Path) -> None:
 def test_missing_torch_is_an_error(tmp_path: Path) -> None:
     """A project that has not looked for PyTorch is told to; one without library files or without CUDA, too."""
     module = run(tmp_path, sys.executable, "-m", "opwright", "--cmake-dir").strip()
+    (tmp_path / "operators.yaml").write_text("namespace: acme\noperators: []\n")
     for call, message in [
         ("operators YAML operators.yaml", "call find_package(Torch REQUIRED)"),
         ("operators SOURCES kernels.cpp", "YAML names the library"),
@@ -87,7 +88,8 @@ def test_missing_torch_is_an_error(tmp_path: Path) -> None:
             f"{'add_library(torch INTERFACE)' if '.cu' in call else ''}\n"
             f"find_package(Opwright 0.1 REQUIRED)\nopwright_add_operator_library({call})\n"
         )
-        command = ["cmake", "-S", ".", "-B", "build", f"-DOpwright_DIR={module}", "-DOPWRIGHT_COMMAND=opwright"]
+        options = [f"-DOpwright_DIR={module}", f"-DOPWRIGHT_COMMAND={sys.executable};-m;opwright"]
+        command = ["cmake", "-S", ".", "-B", "build", *options]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode != 0
         assert message in " ".join(done.stderr.split())
