@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opwright.source.nodes import MappingNode, Node
 
 Model = TypeVar("Model")
-Record = TypeVar("Record")
+_Record = TypeVar("_Record")
 
 #: The first field of a YAML file, in a list of mappings or in a mapping.
 _FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
@@ -60,7 +60,7 @@ class BackendReader:
 class Choices(Protocol):
     """The choices of a run: for each guest a record of its own."""
 
-    def of(self, kind: type[Record], /) -> Record:
+    def of(self, kind: type[_Record], /) -> _Record:
         """The choices of a guest."""
         ...
 

@@ -34,7 +34,7 @@ Slots = Mapping[str, "str | Sequence[str]"]
 Unit = TypeVar("Unit")
 Fact = TypeVar("Fact")
 Key = ParamSpec("Key")
-Record = TypeVar("Record")
+_Record = TypeVar("_Record")
 
 
 class Options(NamedTuple):
@@ -74,7 +74,7 @@ class Options(NamedTuple):
         """Whether each source includes the headers of its own operators alone, where others include those of all."""
         return self.lean and self.per_operator_headers
 
-    def of(self, kind: type[Record]) -> Record:
+    def of(self, kind: type[_Record]) -> _Record:
         """The choices of a guest."""
         return record_of(kind, self.guests)
 

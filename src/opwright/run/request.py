@@ -18,7 +18,7 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.plugins.plugin import Plugin
 
-Record = TypeVar("Record")
+_Record = TypeVar("_Record")
 
 
 def run_plugins() -> RunPlugins[Plugin]:
@@ -131,6 +131,6 @@ class Request(NamedTuple):
         own = tuple([file for record in self.guests for file in record.files])
         return self.libraries + self.operator_files + self.backends + own + self.input_files
 
-    def of(self, kind: type[Record]) -> Record:
+    def of(self, kind: type[_Record]) -> _Record:
         """The files of a guest."""
         return record_of(kind, self.guests)
