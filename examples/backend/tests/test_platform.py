@@ -157,7 +157,6 @@ def test_dlpack() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda: torch.ones(2, 2, device="acme").to_sparse_csr().to_dense(), "SparseCsracme"),
         (lambda: torch.ones(2, 2, device="acme").to_mkldnn(), "Unsupported device type for mkldnn layout"),
         (
             lambda: multiprocessing.SimpleQueue().put(torch.ones(2, device="acme").untyped_storage()),
