@@ -32,7 +32,10 @@ OPERATORS = drawing()
 SQUARE = torch.arange(16.0).reshape(1, 1, 4, 4) / 16
 CELL = [torch.ones(8, 4) / 4, torch.ones(8, 2) / 4]
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-ATTENTION = ["_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu", "scaled_dot_product_attention", "_scaled_dot_product_fused_attention_overrideable"]
+ATTENTION = """
+_scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu scaled_dot_product_attention
+_scaled_dot_product_fused_attention_overrideable
+""".split()
 
 
 def arguments(operator: torch._ops.OpOverload) -> tuple[list[Any], dict[str, Any]]:
