@@ -31,7 +31,22 @@ if TYPE_CHECKING:
     #: An argument of a call, or generated tests.
     Value: TypeAlias = Any
 
-_OUT_DTYPE = re.compile(r"Expected out tensor to have dtype .+, but got .+ instead$")
+_OUT_DTYPE = re.compile(r"Expected out tensor to have dtype (.+), but got (.+) instead")
+#: PyTorch's dtypes by the names that its C++ has for them.
+_CPP_DTYPES = {
+    "float": "torch.float32",
+    "double": "torch.float64",
+    "c10::Half": "torch.float16",
+    "c10::BFloat16": "torch.bfloat16",
+    "c10::complex<float>": "torch.complex64",
+    "c10::complex<double>": "torch.complex128",
+    "unsigned char": "torch.uint8",
+    "signed char": "torch.int8",
+    "short int": "torch.int16",
+    "int": "torch.int32",
+    "long int": "torch.int64",
+    "bool": "torch.bool",
+}
 #: What comes between the words of an operator that a kernel calls through PyTorch's stable interface, and the place of
 #: that call.
 _CALLED_AT = " (originally from "
@@ -110,8 +125,10 @@ def are_alike(eager: Value, traced: Value) -> bool:
     have its checks of the dtype of `out`, where C++ and Python name dtypes.
     """
     if isinstance(eager, str) and isinstance(traced, str):
-        if _OUT_DTYPE.match(eager) and _OUT_DTYPE.match(traced):
-            return True
+        refused = _OUT_DTYPE.fullmatch(eager)
+        if refused is not None:
+            expected, given = [_CPP_DTYPES.get(name, name) for name in refused.groups()]
+            return bool(traced == f"Expected out tensor to have dtype {expected}, but got {given} instead")
         place = eager.partition(_CALLED_AT)[2]
         return eager == traced or (place != "" and place == traced.partition(_CALLED_AT)[2])
     if isinstance(eager, str) or isinstance(traced, str):

@@ -410,7 +410,7 @@ def launcher(request: Request) -> str:
     """Program that comments of registrations name."""
     if request.options.program is not None:
         return request.options.program
-    # A row knows the program whose files are those of a family for backends; a plug-in's family has none.
+    # A row for backends knows its program. That of the last one counts; a family of a plug-in has that of the first.
     rows = [row for row in FAMILIES.values() if row.serves_backends]
     own = [row for row in rows if row.name in request.families]
     programs = [name for row in own for name in row.programs] or [name for row in rows[:1] for name in row.programs]

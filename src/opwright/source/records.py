@@ -165,7 +165,10 @@ def record_of(kind: type[_Record], records: Iterable[object]) -> _Record:
     >>> record_of(int, ("a", 5)), record_of(str, (1.5,))
     (5, '')
     """
-    return next((record for record in records if isinstance(record, kind)), kind())
+    for record in records:
+        if isinstance(record, kind):
+            return record
+    return kind()
 
 
 def fields_copier(names: Iterable[str]) -> Callable[[object, object], None]:

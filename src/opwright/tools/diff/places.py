@@ -216,5 +216,5 @@ def _extract(members: Iterator[_Member], out: str) -> None:
 def library_files(folder: str) -> list[SourceFile]:
     """The library files below a folder, in the order of their paths. Folders that builds make are left out."""
     paths = files_below(folder, (".yaml", ".yml"), skipped=MADE_FOLDERS | {"third_party"})
-    read = [SourceFile.read(path) for path in paths if os.path.isfile(path) and os.path.getsize(path) <= FILE_BYTES]
-    return [file for file in read if dialect_of(file) is LIBRARY]
+    small = (path for path in paths if os.path.isfile(path) and os.path.getsize(path) <= FILE_BYTES)
+    return [file for file in map(SourceFile.read, small) if dialect_of(file) is LIBRARY]
