@@ -208,7 +208,8 @@ example-backend: $(REFERENCE)
 	cd $(BACKEND) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/opwright coverage --backend acme.yaml --torch auto --runtime torch_acme
 
 # PyTorch's own tests on the device of a new project and on the CPU: TREE is a source tree of PyTorch. ONLY='view or
-# indexing' chooses files, and EACH=20 runs one of 20 tests; build/backend-tests/build/upstream.html is the table.
+# indexing' chooses files, and EACH='2 test_linalg=20' runs one of 20 tests of a file and half of the others;
+# build/backend-tests/build/upstream.html is the table.
 BACKEND_TESTS := build/backend-tests
 .PHONY: backend-tests
 backend-tests: $(REFERENCE)
@@ -216,7 +217,7 @@ backend-tests: $(REFERENCE)
 	$(VENV)/bin/opwright new backend npu $(BACKEND_TESTS) --force
 	cd $(BACKEND_TESTS) && MAX_JOBS=$(JOBS) $(CURDIR)/$(VENV)/bin/python setup.py --quiet egg_info build_ext --inplace
 	cd $(BACKEND_TESTS) && PYTHONPATH=. $(CURDIR)/$(VENV)/bin/python -m pytest -q -n $(JOBS) \
-	    --pytorch-tests='$(abspath $(TREE))/test' --each $(or $(EACH),1) $(if $(ONLY),-k '$(ONLY)')
+	    --pytorch-tests='$(abspath $(TREE))/test' $(addprefix --each=,$(EACH)) $(if $(ONLY),-k '$(ONLY)')
 
 lint: $(REFERENCE)
 	$(VENV)/bin/ruff check src tests bench docs/*.py docs/site

@@ -1,4 +1,7 @@
-"""Options of the runs of PyTorch's operators and tests, and their reports. In tests, only kernels can touch the device's memory."""
+"""Options of the runs of PyTorch's operators and tests, and their reports.
+
+In tests, only kernels can touch the device's memory.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "the folder `test` of a source tree of PyTorch: tests/test_upstream.py runs what it has, and no other tests run"
     )
     parser.addoption("--pytorch-tests", type=Path, metavar="FOLDER", help=help)
-    parser.addoption("--each", type=int, default=1, metavar="N", help="run one of N of PyTorch's tests (default: all)")
+    help = "run one of N of PyTorch's tests, the Kth where it is given: of each file, or of FILE (default: all)"
+    parser.addoption("--each", action="append", default=[], metavar="[FILE=]N[:K]", help=help)
     help = "how long each of PyTorch's tests may take (default: 60)"
     parser.addoption("--seconds", type=float, default=60, help=help)
 
@@ -46,7 +50,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 class Compared(NamedTuple):
-    """What a test of `test_opinfo.py` found: an operator, a type, a form, and whether the device gives what the CPU gives."""
+    """What `test_opinfo.py` found for an operator, a type and a form: the calls that are equal, or a fault."""
 
     operator: str
     dtype: str

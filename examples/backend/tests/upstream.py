@@ -71,9 +71,9 @@ class Side(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Which share of the tests runs, one of so many, and for how many seconds each."""
+    """Which share of the tests runs, as in `shares`, and for how many seconds each."""
 
-    each: int
+    each: str
     seconds: float
 
 
@@ -122,6 +122,17 @@ def device_generic_files(folder: Path) -> list[Path]:
 def label(path: Path) -> str:
     """The name of a file in the report."""
     return path.stem if path.parent.name == "test" else f"{path.parent.name}/{path.stem}"
+
+
+def shares(options: Iterable[str]) -> dict[str, str]:
+    """Which share runs of the tests of a file, and of the others as that of "": `20` is one of 20, `20:1` the next."""
+    found = {}
+    for option in options:
+        parts = re.fullmatch(r"(?:([\w/]+)=)?([1-9]\d*(?::\d+)?)", option)
+        if parts is None:
+            raise ValueError(f"--each takes N, N:K, FILE=N or FILE=N:K, not {option!r}")
+        found[parts[1] or ""] = parts[2]
+    return found
 
 
 def run_file(path: Path, device: str, out: Path, limits: Limits) -> Side:
@@ -179,7 +190,7 @@ def _run_process(path: Path, device: str, journal: Path, limits: Limits) -> bool
     folders = [Path(__file__).parent, Path(__file__).parents[1]]
     environment = os.environ | {
         "UPSTREAM_JOURNAL": str(journal.resolve()),
-        "UPSTREAM_EACH": str(limits.each),
+        "UPSTREAM_EACH": limits.each,
         "PYTORCH_TESTING_DEVICE_ONLY_FOR": "cpu" if device == "cpu" else "privateuse1",
         "PYTHONPATH": os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -381,7 +392,7 @@ def report(folder: Path) -> str:
         ]:
             compared = compare(label(Path(heads[0]["path"])), _side(journal), _side(other))
             each = heads[0]["each"]
-            rows.append(compared if each == 1 else compared._replace(file=f"{compared.file}, 1 of {each}"))
+            rows.append(compared if each == "1" else compared._replace(file=f"{compared.file}, 1 of {each}"))
     if rows:
         (folder / "upstream.txt").write_text(_text(rows), encoding="utf-8")
         (folder / "upstream.html").write_text(_page(rows), encoding="utf-8")

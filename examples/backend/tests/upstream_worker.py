@@ -87,8 +87,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         _write(fault="no device is installed: pip install --no-build-isolation -e .")
     kinds = DeviceTypeTestBase, MultiProcessTestCase
     found = {name(item): item for item in items if item.cls is not None and issubclass(item.cls, kinds)}
-    each = int(os.environ["UPSTREAM_EACH"])
-    chosen = [test for test in found if zlib.crc32(test.encode()) % each == 0]
+    each, _, rest = os.environ["UPSTREAM_EACH"].partition(":")
+    chosen = [test for test in found if zlib.crc32(test.encode()) % int(each) == int(rest or 0)]
     begun = set()
     for line in map(json.loads, _JOURNAL.read_text(encoding="utf-8").splitlines()):
         begun.add(line.get("begins"))

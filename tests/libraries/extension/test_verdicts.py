@@ -55,3 +55,16 @@ def test_what_tests_say(
     assert (compared.run, compared.equal, compared.both_fail, compared.not_run) == counts
     assert compared.nothing_ran == nothing_ran
     assert len(compared.differences) == counts[0] - counts[1] - counts[2]
+
+
+def test_which_tests_run(upstream: ModuleType) -> None:
+    """Options choose a share of the tests of a file, or of all, and say what they do not understand."""
+    assert upstream.shares(["4", "test_linalg=8", "distributed/test_few=2:1"]) == {
+        "": "4",
+        "test_linalg": "8",
+        "distributed/test_few": "2:1",
+    }
+    assert upstream.shares([]) == {}
+    for option in ("0", "4:", "=4", "test_linalg", "half"):
+        with pytest.raises(ValueError, match="--each takes"):
+            upstream.shares([option])
