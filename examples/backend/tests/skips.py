@@ -47,10 +47,9 @@ TOLERANCES: Final = {
 # Tests of PyTorch's that cannot pass on the device: patterns of their names, and what they ask of it.
 UPSTREAM: Final = {
     r"distributed/\w+::\w+::test_ignored_output\w*": "labels on the CPU",
-    r"distributed/\w+::\w+::test_(ddp_logging_data_cpu|get_backend|monitored_barrier\w*)": "Gloo alone",
-    r"distributed/\w+::\w+::test_(init_process_group_for_all_backends|set_gloo_pg_timeout)": "Gloo alone",
-    r"distributed/\w+::\w+::test_(broadcast_coalesced_gloo_cpu|gloo_backend_cpu_module\w*)": "Gloo alone",
-    r"distributed/test_c10d_gloo::ProcessGroupGlooTest::test_\w+_checks": "errors of Gloo alone",
+    r"distributed/\w+::\w+::test_gloo_backend_cpu_module\w*": "a model on the CPU",
+    r"distributed/\w+::\w+::test_init_process_group_for_all_backends": "no group of Python but PyTorch's own",
+    r"distributed/\w+::\w+::test_monitored_barrier\w*": "a barrier of groups whose backend has the name `gloo`",
     r"test_binary_ufuncs::\w+::test_fmod_remainder_by_zero_integral_\w+": "a remainder by zero as CUDA gives it",
     r"test_binary_ufuncs::\w+::test_type_promotion__refs_copysign": "a number, in a reference for the CPU alone",
     r"test_nn::\w+::test_upsamplingBiMode2d_nonsupported_dtypes_\w+_uint8": "an error for what the CPU computes",

@@ -148,6 +148,24 @@ def sharded(rank: int) -> None:
     assert losses[2] < losses[1] < losses[0], (rank, losses)
 
 
+def managed(folder: str) -> None:
+    """Use what a group has beside collectives: its timeout, a barrier that watches, and a save beside training."""
+    from torch.distributed import checkpoint
+
+    group = dist.distributed_c10d._get_default_group()
+    assert group.options._timeout == timedelta(seconds=60)
+    dist.distributed_c10d._set_pg_timeout(timedelta(seconds=50))
+    assert group.options._timeout == timedelta(seconds=50)
+    with pytest.raises(RuntimeError, match="invalid root tensor"):
+        group.broadcast([], dist.BroadcastOptions())
+    group.monitored_barrier(timedelta(seconds=20))
+    weight = full(3, "acme")
+    checkpoint.async_save({"weight": weight}, checkpoint_id=f"{folder}/saved").result()
+    read = {"weight": torch.zeros_like(weight)}
+    checkpoint.load(read, checkpoint_id=f"{folder}/saved")
+    assert read["weight"].equal(weight)
+
+
 def work(rank: int, folder: str) -> None:
     """What each process does."""
     os.environ["OPWRIGHT_FALLBACK_WARNINGS"] = "never"
@@ -164,6 +182,7 @@ def work(rank: int, folder: str) -> None:
     normalized(rank)
     timed(rank)
     sharded(rank)
+    managed(folder)
     dist.barrier()
     dist.destroy_process_group()
 

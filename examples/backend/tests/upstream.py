@@ -44,10 +44,13 @@ _SAID: Final = (
     (MISSING, r"^NotImplementedError: `[\w:.]+` does not run on acme"),
     (MISSING, r"^NotImplementedError: \"\w+\" not implemented for '\w+'"),
     (MEMORY, r"^OutOfMemoryError: acme:\d+ is out of memory"),
-    (LIMIT, r"is only implemented on CPU tensors"),
-    # A build of PyTorch for the CPU lacks what moves tensors between several devices.
-    (LIMIT, r"^AttributeError: module 'torch._C' has no attribute '_broadcast_coalesced'"),
 )
+
+#: What tests say that ask for more than PyTorch lets the device give, and what that is; `UPSTREAM` has their names.
+_LIMITS: Final = {
+    r"is only implemented on CPU tensors": "a function for the CPU alone",
+    r"^AttributeError: module 'torch._C' has no attribute '_broadcast_coalesced'": "a build of PyTorch with CUDA",
+}
 
 
 #: How a test ended that failed before its first line, in what PyTorch does to set it up.
@@ -78,12 +81,18 @@ class Limits(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A test that does not pass on the device, with the reason."""
+    """A test that does not pass on the device, with the reason, and the limit of PyTorch's if that is the reason."""
 
     test: str
     outcome: Outcome
     on_cpu: Outcome
     reason: str
+    limit: str
+
+    @property
+    def passes_on_cpu(self) -> bool:
+        """Whether the test ends on the CPU as PyTorch expects."""
+        return self.on_cpu.outcome in {"passed", "xfailed"}
 
 
 class Compared(NamedTuple):
@@ -105,6 +114,11 @@ class Compared(NamedTuple):
     def run(self) -> int:
         """How many tests ran."""
         return self.tests - self.left_out - self.not_run
+
+    @property
+    def passes_on_cpu(self) -> int:
+        """How many tests pass on the CPU of those that ran on the device."""
+        return self.equal + sum(difference.passes_on_cpu for difference in self.differences)
 
     @property
     def nothing_ran(self) -> bool:
@@ -307,33 +321,44 @@ def _without_device(outcome: Outcome) -> Outcome:
 def _difference(file: str, test: str, outcome: Outcome, on_cpu: Outcome) -> Difference:
     """A test that does not pass, with the reason: a limit of PyTorch's where the CPU does not pass it either."""
     said = [reason for reason, pattern in _SAID if re.search(pattern, outcome.said)]
+    limits = [limit for pattern, limit in _LIMITS.items() if re.search(pattern, outcome.said)]
+    limits += [limit for pattern, limit in UPSTREAM.items() if re.fullmatch(pattern, f"{file}::{test}")]
     if "time" in (outcome.outcome, on_cpu.outcome):
         reason = TIME
     elif outcome.outcome == on_cpu.outcome and on_cpu.said:
-        reason = LIMIT
+        reason, limits = LIMIT, ["another error on the CPU"]
     elif outcome.outcome == "crash":
         reason = NO_REASON
     elif said:
         reason = said[0]
     else:
-        reason = LIMIT if any(re.fullmatch(pattern, f"{file}::{test}") for pattern in UPSTREAM) else NO_REASON
-    return Difference(test, outcome, on_cpu, reason)
+        reason = LIMIT if limits else NO_REASON
+    return Difference(test, outcome, on_cpu, reason, limits[0] if reason == LIMIT else "")
 
 
 def _totals(rows: Iterable[Compared]) -> list[tuple[str, ...]]:
     """The table: for each file how many tests it has and run on the device, how these end, and the others by reasons.
 
-    The first shares are of the tests that run. The last one is of those that PyTorch lets pass on a device like this.
+    The share of those that are equal is of the tests that pass on the CPU, and then of those among them that PyTorch
+    lets pass on a device like this.
     """
-    head = ("file", "tests", "run", "equal", "both fail", "did not run", "equal", "both fail", "equal but for limits")
+    head = ("file", "tests", "run", "equal", "both fail", "did not run", "CPU passes", "of these", "but for limits")
     table = [(*head, *REASONS)]
     for row in rows:
         counts = Counter(difference.reason for difference in row.differences)
-        parts = (row.equal, row.run), (row.both_fail, row.run), (row.equal, row.run - row.both_fail - counts[LIMIT])
-        shares = [f"{part / count:.1%}" if count else "" for part, count in parts]
-        numbers = map(str, (row.tests, row.run, row.equal, row.both_fail, row.not_run))
+        passes = row.passes_on_cpu
+        possible = passes - sum(bool(difference.limit) for difference in row.differences if difference.passes_on_cpu)
+        shares = [f"{row.equal / count:.1%}" if count else "" for count in (passes, possible)]
+        numbers = map(str, (row.tests, row.run, row.equal, row.both_fail, row.not_run, passes))
         table.append((row.file, *numbers, *shares, *[str(counts[name]) for name in REASONS]))
     return table
+
+
+def _limits(rows: Iterable[Compared]) -> list[tuple[str, ...]]:
+    """What tests ask for that PyTorch lets no device like this give, with the files, and how many tests of each do."""
+    counts = Counter((difference.limit, row.file) for row in rows for difference in row.differences if difference.limit)
+    found = [(limit, file, str(count)) for (limit, file), count in sorted(counts.items())]
+    return [("PyTorch's own limit", "file", "tests"), *found]
 
 
 _STYLE = """
@@ -347,9 +372,10 @@ def _page(rows: Iterable[Compared]) -> str:
     rows = [*rows]
     faults = [("file", "test", "device", "CPU", "reason", "what it says")]
     for row in rows:
-        for test, outcome, on_cpu, reason in row.differences:
-            faults.append((row.file, test, outcome.outcome, on_cpu.outcome, reason, outcome.said))
-    tables = "".join([_table(table) for table in (_totals(rows), faults)])
+        for test, outcome, on_cpu, reason, limit in row.differences:
+            why = f"{reason}: {limit}" if limit else reason
+            faults.append((row.file, test, outcome.outcome, on_cpu.outcome, why, outcome.said))
+    tables = "".join([_table(table) for table in (_totals(rows), _limits(rows), faults)])
     title = "Tests of PyTorch on acme"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
@@ -366,11 +392,9 @@ def _table(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _text(rows: Iterable[Compared]) -> str:
-    """The table as text, and below it the tests without a reason."""
+    """The table as text, and below it the limits and the tests without a reason."""
     rows = [*rows]
-    table = _totals(rows)
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in table]
+    lines = [*_aligned(_totals(rows)), "", *_aligned(_limits(rows)), ""]
     for row in rows:
         for difference in row.differences:
             if difference.reason == NO_REASON:
@@ -379,6 +403,14 @@ def _text(rows: Iterable[Compared]) -> str:
         if row.nothing_ran:
             lines.append(f"{row.file}: no test ran that passes on the CPU")
     return "\n".join([*lines, ""])
+
+
+def _aligned(table: list[tuple[str, ...]]) -> list[str]:
+    """The lines of a table as text, words on the left."""
+    columns = [*zip(*table, strict=True)]
+    widths = [max(map(len, column)) for column in columns]
+    sides = [str.rjust if all(re.match(r"\d|$", cell) for cell in column[1:]) else str.ljust for column in columns]
+    return ["  ".join([side(*cell) for side, *cell in zip(sides, row, widths, strict=True)]).rstrip() for row in table]
 
 
 def report(folder: Path) -> str:

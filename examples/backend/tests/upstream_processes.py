@@ -6,6 +6,7 @@ are forked: PyTorch's tests start them anew, which takes longer than all that th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from multiprocessing import context
 from typing import Any
@@ -14,8 +15,9 @@ import torch
 import torch.distributed as dist
 from torch.testing._internal.common_distributed import MultiProcessTestCase
 
-#: What makes groups.
+#: What makes groups, and the module of tests that names their backend once.
 MAKERS = ("init_process_group", "new_group")
+NAMED = "torch.testing._internal.distributed.distributed_test"
 
 
 def prepare(device: str, cases: set[type]) -> None:
@@ -26,7 +28,9 @@ def prepare(device: str, cases: set[type]) -> None:
             if device != "cpu":
                 torch.set_default_device(device)
                 for name in MAKERS:
-                    setattr(dist, name, _with_backends_of_all_devices(getattr(dist, name)))
+                    setattr(dist, name, _with_backend_of_device(getattr(dist, name)))
+                if NAMED in sys.modules:
+                    sys.modules[NAMED].BACKEND = "acme_host"  # type: ignore[attr-defined]
             super().run()
 
     def start(case: MultiProcessTestCase) -> None:
@@ -38,11 +42,11 @@ def prepare(device: str, cases: set[type]) -> None:
             case._create_process_group_gloo = _create_group
 
 
-def _with_backends_of_all_devices(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Where a test names Gloo, name no backend: a group has one for each device then."""
+def _with_backend_of_device(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Where a test names Gloo, name the backend of the device."""
 
     def other(value: object) -> object:
-        return None if value == "gloo" else value
+        return "acme_host" if value == "gloo" else value
 
     def call(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401
         return make(*map(other, arguments), **{name: other(value) for name, value in options.items()})

@@ -170,11 +170,10 @@ class HostProcessGroup(ProcessGroup):
 
     def __init__(self, store: dist.Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)
+        self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
         # A group of processes has names for collectives that Gloo alone does not have.
         self._host = ProcessGroup(store, rank, size)
-        gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
-        self._host._register_backend(torch.device("cpu"), ProcessGroup.BackendType.GLOO, gloo)
-
+        self._host._register_backend(torch.device("cpu"), ProcessGroup.BackendType.GLOO, self._gloo)
         self._name = ""
         self._pending: list[HostWork] = []
         self._together: list[HostWork] | None = None
@@ -191,12 +190,25 @@ class HostProcessGroup(ProcessGroup):
         """The name that C++ asks for."""
         return BACKEND
 
-    # A group asks its backend for a device about these. This group is its own backend.
+    # A group asks its backend for a device about these. This group is its own backend, and Gloo that for the CPU.
     supports_splitting = False
     supports_coalescing = False
+    _device_types = (torch.device("acme"), torch.device("cpu"))
 
-    def _get_backend(self, device: torch.device) -> HostProcessGroup:  # noqa: ARG002
-        return self
+    def _get_backend(self, device: torch.device) -> dist.ProcessGroup | dist.Backend:
+        return self if device.type == "acme" else self._gloo
+
+    @property
+    def options(self) -> dist.Backend.Options:
+        """The options of Gloo."""
+        return self._gloo.options
+
+    def _set_default_timeout(self, timeout: timedelta) -> None:
+        self._gloo._set_default_timeout(timeout)
+
+    def monitored_barrier(self, timeout: timedelta, wait_all_ranks: bool = False) -> None:
+        """Wait for all processes, and name those that did not come."""
+        self._host.monitored_barrier(timeout, wait_all_ranks)
 
     def _start_coalescing(self, device: torch.device) -> None:  # noqa: ARG002
         """Begin calls for which a program waits together."""
@@ -217,7 +229,8 @@ class HostProcessGroup(ProcessGroup):
         host_arguments, host_options = tree_unflatten(copies, structure)
         count = len(tree_flatten(arguments[0])[0]) if arguments and name not in READERS else 0
         written = [Copy(tensor, hosts[place]) for place, tensor in on_device.items() if place < count]
-        work = getattr(self._host, name)(*host_arguments, **host_options)
+        call = getattr(self._gloo, name, None) or getattr(self._host, name)
+        work = call(*host_arguments, **host_options)
         result = arguments[0] if arguments and name != "barrier" else []
         started = HostWork(work, written, result, self._pending if name == "barrier" else ())
         if written and name not in UNORDERED:

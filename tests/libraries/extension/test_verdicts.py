@@ -57,6 +57,29 @@ def test_what_tests_say(
     assert len(compared.differences) == counts[0] - counts[1] - counts[2]
 
 
+def test_shares(upstream: ModuleType) -> None:
+    """The share of tests that are equal is of those that pass on the CPU, and each limit of PyTorch's is counted."""
+    ends = {
+        "T::test_few": ("passed", "passed", ""),
+        "T::test_print_coalesced_float32": ("failed", "passed", "AssertionError: of PyTorch's limits"),
+        "T::test_kernel": ("failed", "passed", "NotImplementedError: `few` does not run on acme"),
+        "T::test_words": ("failed", "failed", "AssertionError: of the one on acme, of the other there"),
+        "T::test_both": BOTH_FAIL,
+    }
+    sides = [upstream.Side([*ends], {}, set(), "") for _ in range(2)]
+    for test, (mine, cpu, said) in ends.items():
+        sides[0].outcomes[test] = upstream.Outcome(mine, said)
+        sides[1].outcomes[test] = upstream.Outcome(cpu, said.replace("acme", "cpu").replace("of the one", "once"))
+    compared = upstream.compare("test_sparse", *sides)
+    table = dict(zip(*upstream._totals([compared]), strict=True))
+    names = ("run", "equal", "both fail", "CPU passes", "of these", "but for limits", upstream.LIMIT, upstream.MISSING)
+    assert [table[name] for name in names] == ["5", "1", "1", "3", "33.3%", "50.0%", "2", "1"]
+    assert upstream._limits([compared])[1:] == [
+        ("another error on the CPU", "test_sparse", "1"),
+        ("texts that name other devices", "test_sparse", "1"),
+    ]
+
+
 def test_which_tests_run(upstream: ModuleType) -> None:
     """Options choose a share of the tests of a file, or of all, and say what they do not understand."""
     assert upstream.shares(["4", "test_linalg=8", "distributed/test_few=2:1"]) == {
