@@ -49,7 +49,7 @@ UPSTREAM: Final = {
     r"distributed/\w+::\w+::test_ignored_output\w*": "labels on the CPU",
     r"distributed/\w+::\w+::test_gloo_backend_cpu_module\w*": "a model on the CPU",
     r"distributed/\w+::\w+::test_init_process_group_for_all_backends": "no group of Python but PyTorch's own",
-    r"distributed/\w+::\w+::test_monitored_barrier\w*": "a barrier of groups whose backend has the name `gloo`",
+    r"distributed/\w+::\w+::test_(get_backend|monitored_barrier\w*)": "a backend with the name `gloo`",
     r"test_binary_ufuncs::\w+::test_fmod_remainder_by_zero_integral_\w+": "a remainder by zero as CUDA gives it",
     r"test_binary_ufuncs::\w+::test_type_promotion__refs_copysign": "a number, in a reference for the CPU alone",
     r"test_nn::\w+::test_upsamplingBiMode2d_nonsupported_dtypes_\w+_uint8": "an error for what the CPU computes",

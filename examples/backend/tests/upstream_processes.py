@@ -6,7 +6,6 @@ are forked: PyTorch's tests start them anew, which takes longer than all that th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from multiprocessing import context
 from typing import Any
@@ -15,9 +14,8 @@ import torch
 import torch.distributed as dist
 from torch.testing._internal.common_distributed import MultiProcessTestCase
 
-#: What makes groups, and the module of tests that names their backend once.
+#: What makes groups.
 MAKERS = ("init_process_group", "new_group")
-NAMED = "torch.testing._internal.distributed.distributed_test"
 
 
 def prepare(device: str, cases: set[type]) -> None:
@@ -29,8 +27,6 @@ def prepare(device: str, cases: set[type]) -> None:
                 torch.set_default_device(device)
                 for name in MAKERS:
                     setattr(dist, name, _with_backend_of_device(getattr(dist, name)))
-                if NAMED in sys.modules:
-                    sys.modules[NAMED].BACKEND = "acme_host"  # type: ignore[attr-defined]
             super().run()
 
     def start(case: MultiProcessTestCase) -> None:
