@@ -173,16 +173,21 @@ def find_circle(arrows: dict[str, set[str]]) -> list[str]:
     return []
 
 
+#: Parts of generated modules, which are read as text.
+COPIED = "opwright.libraries.emit.openings."
+
+
 def test_reference_is_never_imported() -> None:
     """Nothing in the package imports the generator inside PyTorch, and no statement imports PyTorch.
 
-    Builds of operator libraries, and programs that import a user's modules, import PyTorch with a call.
+    Builds of operator libraries, and programs that import a user's modules, import PyTorch with a call. What is copied
+    into generated modules imports PyTorch, and is imported by none of the others.
     """
     wrong = [
         f"{name}:{line} imports {target}"
         for name, tree in modules().items()
         for line, target in imported(name, tree)
-        if target.split(".")[0] in FORBIDDEN
+        if not name.startswith(COPIED) and (target.split(".")[0] in FORBIDDEN or target.startswith(COPIED))
     ]
     assert not wrong
 

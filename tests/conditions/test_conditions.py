@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 
-from opwright.libraries.emit.python import fakes, output_text, overloads, references
 from tests.compile.conftest import program, torch
 from tests.conditions.comparison import Way, compare, tensors_on, traces, ways
 from tests.conditions.library import built, operators_that_load, python_alone
@@ -62,25 +61,3 @@ def test_the_oracle(text: str, names: dict[str, object], wanted: object) -> None
         value = str(error)
     assert value == wanted
     assert type(value) is type(wanted)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        references._OPENING,
-        overloads._OPENING.format(namespace="acme", helpers=output_text.HELPERS),
-        fakes._OPENING + output_text.HELPERS,
-    ],
-    ids=["references", "overloads", "fakes"],
-)
-def test_modules_define_each_name_once(text: str) -> None:
-    """A helper of the arithmetic that has the name of a module's own function would take its place."""
-    body = ast.parse(text.replace("{namespace}", "acme")).body
-    names = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    names += [
-        alias.asname or alias.name
-        for node in body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    ]
-    assert sorted(set(names)) == sorted(names)

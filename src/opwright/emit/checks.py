@@ -172,7 +172,8 @@ def check_functionalization(job: Job, sink: Diagnostics) -> None:
         return
     if not catalog.is_sound:
         absent = absent | frozenset(_faulty_operations(catalog, sink))
-    stable = {function: one for one in job.libraries if one.is_stable for function in one.catalog.functions}
+    stable_libraries = [library for library in job.libraries if library.is_stable]
+    stable = {function: library for library in stable_libraries for function in library.catalog.functions}
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.composite or not group.view.library.defines_operators:
             continue

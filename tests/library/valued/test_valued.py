@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from opwright.libraries.emit.judging import engine_source
+from opwright.libraries.emit.openings import opening_source
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, generated_code
 
@@ -155,7 +155,7 @@ def test_drawn_samples_keep_to_values(torch: ModuleType, generated: Path) -> Non
         elif match := re.match(r"\s*lambda: (call\(.*\)),$", line):
             texts.append(match[1])
     scope: dict[str, Any] = {"__name__": "engine"}
-    exec(compile(engine_source(), "engine", "exec"), scope)
+    exec(compile(opening_source("judging"), "engine", "exec"), scope)
     for seed in range(20):
         torch.manual_seed(seed)
         for text in drawn["take_rows"]:
@@ -189,7 +189,7 @@ def test_docstrings_say_values(generated: Path) -> None:
 def integers(torch: ModuleType) -> Any:  # noqa: ANN401
     """The function of the engine."""
     scope: dict[str, Any] = {"__name__": "engine"}
-    exec(compile(engine_source(), "engine", "exec"), scope)
+    exec(compile(opening_source("judging"), "engine", "exec"), scope)
     return scope["integers"]
 
 

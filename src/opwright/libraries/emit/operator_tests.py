@@ -16,7 +16,7 @@ from opwright.libraries.emit.drawn_samples import (
     refusals,
     wide_samples,
 )
-from opwright.libraries.emit.judging import ENGINE
+from opwright.libraries.emit.openings import opening_body
 from opwright.libraries.emit.python.calls import calls_of
 from opwright.libraries.emit.requirements import has_checks
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
@@ -241,7 +241,7 @@ def _tests(tests: LibraryTests, context: FragmentContext) -> Slots:
         "module": tests.module,
         "namespace": tests.namespace,
         "library": library,
-        "engine": ENGINE.strip(),
+        "engine": opening_body("judging").strip(),
         "devices": dumps(tests.devices),
         "operators": rows,
     }

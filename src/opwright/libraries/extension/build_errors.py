@@ -70,12 +70,12 @@ def _explained_error(error: str, operators: Sequence[BuiltExtension]) -> str:
             if origin.formula is not None and not sink.has_errors:
                 sink.error(codes.COMPILER_ERROR, place[4], origin.formula)
     where = f", in code that is generated from {origin.entry}" if origin is not None and origin.entry else ""
-    found = f"{report(sink)}\n" if sink.has_errors else ""
+    findings = f"{report(sink)}\n" if sink.has_errors else ""
     name = undefined_function(error)
     sources = [source for extension in operators for source in extension.sources]
     others = [f"`{path}`" for path in files_that_define(name, sources)] if name else []
     advice = f"\n{', '.join(others)} has one, and is not among the sources." if others else ""
-    return f"{found}the first error of the C++ compiler{where}:\n\n{error}{advice}"
+    return f"{findings}the first error of the C++ compiler{where}:\n\n{error}{advice}"
 
 
 def _origin_of_error(place: re.Match[str], extension: BuiltExtension) -> CodeOrigin | None:

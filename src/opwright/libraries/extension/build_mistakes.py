@@ -42,8 +42,8 @@ def check_arguments(
     `options`.
     """
     if package:
-        known = ", ".join([f"`{name}`" for name in packages[:5]])
-        help = did_you_mean(package, packages, f"the project has {known}" if known else "make its folder")
+        listed = ", ".join([f"`{name}`" for name in packages[:5]])
+        help = did_you_mean(package, packages, f"the project has {listed}" if listed else "make its folder")
         sink.error(codes.BUILD_ARGUMENT, f"no package `{package}`", _place(package), help=help)
     for name in unknown:
         # A backend lacks some of the options of a library.
@@ -78,8 +78,8 @@ def _place(text: str, *, is_text: bool = True) -> Span | None:
     except Fault:
         return None
     pattern = rf"(?<=[\"']){re.escape(text)}(?=[\"'])" if is_text else text
-    found = [match.span() for match in re.finditer(pattern, file.text)]
-    return file.span(*found[0]) if len(found) == 1 else None
+    places = [match.span() for match in re.finditer(pattern, file.text)]
+    return file.span(*places[0]) if len(places) == 1 else None
 
 
 def _path_help(path: str) -> str | Suggestion:
@@ -97,19 +97,19 @@ def _files() -> Iterator[str]:
 
 def files_that_define(name: str, sources: Iterable[str]) -> list[str]:
     """Files of the project beside its sources, and no headers, in which a function seems to be defined."""
-    known = {os.path.normpath(source) for source in sources}
+    compiled = {os.path.normpath(source) for source in sources}
     pattern = re.compile(rf"\b{re.escape(name)}\s*\([^;{{}}]*\)\s*(?:const\s*)?(?:noexcept\s*)?\{{")
-    found = []
+    defining = []
     for path in _files():
         is_source = path.endswith(CPP_SUFFIXES) and not path.endswith(CPP_HEADERS)
-        if is_source and os.path.normpath(path) not in known:
+        if is_source and os.path.normpath(path) not in compiled:
             try:
                 text = SourceFile.read_plain(path).text
             except Fault:
                 continue
             if pattern.search(text):
-                found.append(path)
-    return found
+                defining.append(path)
+    return defining
 
 
 def check_sources(libraries: Iterable[OperatorLibrary], files: Iterable[SourceFile], sink: Diagnostics) -> None:

@@ -7,9 +7,8 @@ import re
 from typing import Final
 
 from opwright.emit.registry import build_folders
-from opwright.libraries.emit.judging import engine_source
+from opwright.libraries.emit.openings import opening_body, opening_source
 from opwright.libraries.emit.python.fakes import check_function
-from opwright.libraries.emit.python.output_text import HELPERS, KIND
 from opwright.libraries.emit.python.references import unread_arguments
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -111,8 +110,8 @@ def oracle_facts(entry: JudgedEntry, folders: tuple[str, ...]) -> dict[str, obje
     is_aligned = "aligned" in [layout for argument in copied for layout in argument.layouts] or "'aligned'" in layouts
     return {
         "do": "entry",
-        "engine": engine_source(),
-        "check": f"{opening}{KIND}\n\n{HELPERS}\n{check}" if check else "",
+        "engine": opening_source("judging"),
+        "check": f"{opening}{opening_body('outputs')}\n{check}" if check else "",
         "reference": fields.reference.path,
         "tolerances": dict(fields.reference.tolerances),
         "folders": module_folders(entry, folders),

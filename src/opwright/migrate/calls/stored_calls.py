@@ -97,7 +97,7 @@ def merged(paths: Sequence[str]) -> bytes:
 
     A process that was killed may have left half a record, which ends its part.
     """
-    kept = KeptCalls()
+    stored = KeptCalls()
     refused: Counter[tuple[str, str]] = Counter()
     parts = [HEADER]
     for path in paths:
@@ -105,10 +105,10 @@ def merged(paths: Sequence[str]) -> bytes:
             size = len(record.body)
             if record.not_stored:
                 refused[record.operator, record.not_stored] += record.times
-            elif reason := kept.refusal(record.operator, record.alike, size):
+            elif reason := stored.refusal(record.operator, record.alike, size):
                 refused[record.operator, reason] += 1
             else:
-                kept.keep(record.operator, record.alike, size)
+                stored.keep(record.operator, record.alike, size)
                 head = {"operator": record.operator, "alike": record.alike, "bytes": size}
                 parts += [json.dumps(head).encode(), b"\n", record.body]
     for (operator, reason), count in refused.items():

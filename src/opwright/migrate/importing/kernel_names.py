@@ -284,14 +284,14 @@ class KernelNames:
         levels = _levels(scope)
         opened = () if name.startswith("::") else self._opened.get(path, ())
         whole = ["::".join([*levels[:depth], wanted]) for depth in range(len(levels) if wanted == name else 0, -1, -1)]
-        found = next(filter(None, (self._named(each, path) for each in whole)), None)
-        if found is None:
+        function = next(filter(None, (self._named(each, path) for each in whole)), None)
+        if function is None:
             # Names that `using namespace` gives: one of two would be ambiguous.
             around = ["::".join([*levels[:depth], ""]) for depth in range(len(levels), -1, -1)]
             given = ([self._named(f"{outer}{each}::{wanted}", path) for outer in around] for each in {*opened})
             functions = {next(filter(None, named)) for named in given if any(named)}
-            found = functions.pop() if len(functions) == 1 else None
-        return found
+            function = functions.pop() if len(functions) == 1 else None
+        return function
 
     def _named(self, name: str, path: str) -> CppFunction | None:
         """The function with a whole name, or the one that the name is given by `using`."""
@@ -300,7 +300,7 @@ class KernelNames:
             # Names in an inline namespace are also those of the namespace around it.
             begin = f"{around}::" if around else ""
             outside = [each for each in names if each.startswith(begin)]
-            names += [f"{each}::{one.removeprefix(begin)}" for one in outside for each in inner][:MOST_OVERLOADS]
+            names += [f"{each}::{whole.removeprefix(begin)}" for whole in outside for each in inner][:MOST_OVERLOADS]
         functions = [other for each in names for other in self.functions.get(each, ())]
         # Other files cannot name a function that its file hides.
         same = [other for other in functions if not other.is_hidden or other.path == path]

@@ -125,8 +125,8 @@ def compare_processes(
             differences.append(_difference("added", operator, "the original does not register it"))
     differences += _others(original.others, port.others)
     named = {name.partition(".")[0] for _, name in port.operators}
-    made = sorted(port.operators.keys() - original.operators.keys())
-    schemas = {name: port.operators[namespace, name].schema for namespace, name in made}
+    added = sorted(port.operators.keys() - original.operators.keys())
+    schemas = {name: port.operators[namespace, name].schema for namespace, name in added}
     unread = 0
     for module, name in original.functions:
         if (module, name) not in port.functions and operator_of_function(name) not in named:
@@ -178,15 +178,15 @@ def _overloads(
 ) -> list[tuple[_Arguments, _Arguments]]:
     """The arguments of a function's overloads, each with those of the port's, or of the operator in its place."""
     operator = operator_of_function(function[1])
-    kept = port.signatures.get(function, ())
+    offered = port.signatures.get(function, ())
     pairs: list[tuple[_Arguments, _Arguments]] = []
     for number, text in enumerate(original.signatures.get(function, ()), 1):
         now: _Arguments = None
         if function not in port.functions:
             schema = schemas.get(operator if number == 1 else f"{operator}.overload{number}")
             now = arguments_of_schema(schema) if schema is not None else None
-        elif number <= len(kept):
-            now = arguments_of_signature(kept[number - 1])
+        elif number <= len(offered):
+            now = arguments_of_signature(offered[number - 1])
         pairs.append((arguments_of_signature(text), now))
     return pairs
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from opwright.libraries.dialect.sample_sizes import Unknown, chosen_sizes
 from opwright.libraries.emit.drawn_samples import AllowedDtypes
+from opwright.libraries.emit.openings import opening_body
 from opwright.libraries.emit.python.fakes import check_function, fake_function
-from opwright.libraries.emit.python.output_text import HELPERS
 from opwright.model.declared_outputs import (
     DTYPE_CLASSES,
     TORCH_DTYPES,
@@ -194,7 +194,7 @@ class CallJudge:
             "_maybe_resize_out": lambda *_: None,
         }
         # The text has names, numbers and texts of an entry as literals alone, as the module of fakes has it.
-        exec(HELPERS, self._space)
+        exec(opening_body("outputs"), self._space)
         exec(check_function(function, "_checked") or "_checked = None", self._space)
         exec(fake_function(function, "_given") if outputs else "_given = None", self._space)
 

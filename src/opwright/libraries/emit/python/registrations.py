@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries.emit.build_namespace import python_text
+from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.python.calls import literal
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_library import OperatorLibrary
@@ -55,14 +56,15 @@ class _PackageFunctions(NamedTuple):
 
 def functions_emitter(
     name: str,
-    opening: str,
     functions: Callable[[OperatorLibrary], tuple[NativeFunction, ...]],
     texts: Callable[[NativeFunction], Iterable[str]],
+    *,
+    openings: tuple[str, ...] = (),
     closing: str = "",
 ) -> Emitter[_PackageFunctions]:
     """Emitter of a module with texts for some functions, in the package of each library that has such functions.
 
-    In the opening, `{namespace}` stands for that of the library.
+    It begins with the openings, by default with that of its name.
     """
 
     def units(job: Job) -> Sequence[_PackageFunctions]:
@@ -74,7 +76,7 @@ def functions_emitter(
 
     def module(unit: _PackageFunctions, context: FragmentContext) -> Slots:
         unit_lines = [where_defined(function, text) for function in unit.functions for text in texts(function)]
-        opened = opening.replace("{namespace}", unit.namespace)
+        opened = opening(*(openings or (name,)), values={NAMESPACE: unit.namespace})
         return {"text": "\n\n".join([opened, *unit_lines]) + closing}
 
     return module_emitter(name, units, module)

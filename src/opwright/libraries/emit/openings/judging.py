@@ -1,14 +1,10 @@
-"""The engine by which kernels are judged, as the text of a Python module that imports PyTorch and nothing of Opwright.
+"""The engine by which kernels are judged. It imports PyTorch and nothing of Opwright.
 
 Generated tests contain it, so that they run alone. Another program executes the text: what one finds, the other finds.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-#: What the engine imports.
-ENGINE_IMPORTS: Final = """\
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,10 +15,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map_only
-"""
 
-#: The functions and classes of the engine.
-ENGINE: Final = r'''class Call(NamedTuple):
+
+class Call(NamedTuple):
     """The arguments of a call."""
 
     args: tuple[Any, ...]
@@ -37,9 +32,9 @@ def call(*args: Any, **kwargs: Any) -> Call:
 def generated(path: str, seed: int) -> Call:
     """The arguments that a function of the author's gives for a seed: a tuple, or a tuple and a mapping."""
     module, _, name = path.partition(":")
-    made = getattr(import_module(module), name)(seed)
-    is_pair = len(made) == 2 and isinstance(made[0], tuple) and isinstance(made[1], dict)
-    return Call(*made) if is_pair else Call(tuple(made), {})
+    arguments = getattr(import_module(module), name)(seed)
+    is_pair = len(arguments) == 2 and isinstance(arguments[0], tuple) and isinstance(arguments[1], dict)
+    return Call(*arguments) if is_pair else Call(tuple(arguments), {})
 
 
 def cast(dtype: torch.dtype | None, tensor: torch.Tensor) -> torch.Tensor:
@@ -159,9 +154,9 @@ class Truth(NamedTuple):
     reach: int
 
 
-def distances(found: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def distances(results: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """How far the numbers of tensors are from exact ones; 0 where that is no number."""
-    return [(in_double(value) - in_double(wanted)).abs().nan_to_num(0, 0, 0) for value, wanted in zip(found, exact)]
+    return [(in_double(value) - in_double(wanted)).abs().nan_to_num(0, 0, 0) for value, wanted in zip(results, exact)]
 
 
 def truth_of(function: Callable[[Call], list[torch.Tensor]], call: Call) -> Truth:
@@ -238,14 +233,14 @@ def wrong_elements(
     return torch.where(is_number, ~is_near, ~(same | is_lost | (exact.isfinite() & is_near))), limit
 
 
-def fault_of(found: Sequence[torch.Tensor], truth: Truth, tolerance: float = 0) -> str:
+def fault_of(results: Sequence[torch.Tensor], truth: Truth, tolerance: float = 0) -> str:
     """What is wrong with results, in a sentence; empty where they are as exact as those of the reference.
 
     They are compared element by element, up to `tolerance` for each unit.
     """
-    if len(found) != len(truth.exact):
-        return f"there are {len(found)} results, and {len(truth.exact)} of the reference"
-    for place, (value, exact, rounded) in enumerate(zip(found, truth.exact, truth.rounded)):
+    if len(results) != len(truth.exact):
+        return f"there are {len(results)} results, and {len(truth.exact)} of the reference"
+    for place, (value, exact, rounded) in enumerate(zip(results, truth.exact, truth.rounded)):
         if value.shape != exact.shape:
             return f"result {place} has the sizes {list(value.shape)}, not {list(exact.shape)}"
         if value.dtype != rounded.dtype:
@@ -270,18 +265,9 @@ def passes_as_zeros(truth: Truth, tolerance: float = 0) -> list[int]:
     return small
 
 
-def assert_true(found: Sequence[torch.Tensor], truth: Truth, tolerance: float = 0, *, warns: bool = True) -> None:
+def assert_true(results: Sequence[torch.Tensor], truth: Truth, tolerance: float = 0, *, warns: bool = True) -> None:
     """Results are as exact as those of the reference, element by element, up to `tolerance` for each unit."""
-    if fault := fault_of(found, truth, tolerance):
+    if fault := fault_of(results, truth, tolerance):
         raise AssertionError(fault)
     for place in passes_as_zeros(truth, tolerance) if warns else ():
         warnings.warn(f"result {place} is so small that zeros would pass: choose another sample")
-'''
-
-
-def engine_source() -> str:
-    """The source of the engine as a module, for a program that executes it where PyTorch is.
-
-    >>> compiled = compile(engine_source(), "engine", "exec")
-    """
-    return f"from __future__ import annotations\n\n{ENGINE_IMPORTS}\n\n{ENGINE}"
