@@ -61,7 +61,7 @@ def opening_body(name: str) -> str:
     """The same without docstring and imports, for a text that has these.
 
     >>> opening_body("outputs").splitlines()[0]
-    '_KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND'
+    'def _sizes(shape):'
     """
     return _opening(name).body
 

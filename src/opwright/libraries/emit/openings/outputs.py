@@ -9,8 +9,6 @@ import torch as _torch
 import torch._prims_common as _common
 from torch._prims_common.wrappers import _maybe_resize_out
 
-_KIND = _common.ELEMENTWISE_TYPE_PROMOTION_KIND
-
 
 def _sizes(shape):
     """The sizes of a tensor, or a list of sizes as it is."""
@@ -275,4 +273,5 @@ def _promoted(where, *values):
     if not flat:
         _fail(where, "there are no values to promote")
     operands = [_torch.empty(1, dtype=item, device="meta") if isinstance(item, _torch.dtype) else item for item in flat]
-    return _common.elementwise_dtypes(*operands, type_promotion_kind=_KIND.NO_OPMATH)[1]
+    kind = _common.ELEMENTWISE_TYPE_PROMOTION_KIND.NO_OPMATH
+    return _common.elementwise_dtypes(*operands, type_promotion_kind=kind)[1]
