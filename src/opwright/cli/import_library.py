@@ -229,7 +229,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         twice = arguments.edit and bool(checked.edited.stays)
         if twice:
             tell("statements stay that register what the file registers too: delete them by hand")
-        tell(f"{_NOT_RUN}: {comparison.summary}")
+        tell(f"{'no call was compared' if loaded else _NOT_RUN}: {comparison.summary}")
         has_faults = bool(comparison.unexplained) or twice or (arguments.check and not comparison.alike)
         return console.FAULTS if has_faults else console.SUCCESS
     return console.SUCCESS

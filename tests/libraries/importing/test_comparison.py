@@ -227,6 +227,7 @@ def test_differences_are_classed(
 
 
 #: Bodies of kernels -> the operator whose result they give, whose gradients PyTorch's fallback records; empty for none.
+#: One behind ` in ` is what writes to an argument.
 RECORDED = {
     "return at::index_select(x, 0, y);": "index_select()",
     "auto [a, b] = two(x); return a;": "exp()",
@@ -241,6 +242,9 @@ RECORDED = {
     "at::NoGradGuard guard; return x * 2;": "",
     "at::Tensor r; if (y.dim()) { r = given.value(); } return r;": "",
     "auto r = at::empty({x.size(0)}); return unknown(x.contiguous(), r);": "",
+    "y.copy_(x); return y;": "copy_() in y",
+    "auto r = x * 2; y.select(0, 0); y.add_(r, 3);": "add_() in y",
+    "y.fill_(3); y.resize_(x.sizes()); y.copy_(x.detach());": "",
 }
 
 
@@ -248,11 +252,12 @@ RECORDED = {
 def test_kernels_that_record_gradients_are_found(body: str) -> None:
     """A kernel gives what an operator gave for its arguments, by whatever variable."""
     text = "struct Two { at::Tensor a, b; };\nstatic Two two(const at::Tensor& x) { return {x.exp(), x}; }\n"
-    text += f"at::Tensor f(const at::Tensor& x, const at::Tensor& y) {{ {body} }}\n"
+    text += f"{'at::Tensor' if 'return' in body else 'void'} f(const at::Tensor& x, const at::Tensor& y) {{ {body} }}\n"
     for key, is_below in (("CPU", True), ("CompositeExplicitAutograd", True), ("CompositeImplicitAutograd", False)):
         row = RegistrationStatement("acme", "f", SourcePlace("a.cpp", 1, 1), keys=(key,), kernel="f")
         (found,) = with_recorded([row], [parse_cpp("a.cpp", text)])
-        assert found.gives == (f"`{RECORDED[body]}`" if RECORDED[body] and is_below else "")
+        shown = RECORDED[body].replace(" in ", "` in `")
+        assert found.gives == (f"`{shown}`" if shown and is_below else "")
 
 
 def test_registrations_are_those_that_python_makes(tmp_path: Path, torch: ModuleType) -> None:

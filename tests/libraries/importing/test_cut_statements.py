@@ -125,6 +125,29 @@ def test_declarations_that_other_code_names_stay() -> None:
     assert not edited(text.replace("= torch", "= on() ? torch").replace(");", ") : torch::RegisterOperators();")).after
 
 
+@pytest.mark.parametrize(
+    ("kind", "other", "goes"),
+    [
+        ("static auto", "", True),
+        ("auto", "", False),
+        ("static auto", '#include "a.cpp"\n', False),
+        ("namespace { auto", "", True),
+    ],
+)
+def test_declarations_that_other_files_cannot_name_go(kind: str, other: str, *, goes: bool) -> None:
+    """Each file may have a registry of one name: a static one is that of its own file, unless another includes it."""
+    registry = 'registry = torch::RegisterOperators().op("acme::%s(Tensor x) -> Tensor", &f);'
+    text = f"#include <torch/script.h>\nat::Tensor f(const at::Tensor& x);\n{kind} {registry}{'}' * kind.count('{')}\n"
+    texts = {"a.cpp": text % "a", "b.cpp": other + text % "b"}
+    files = [SourceFile(path, text) for path, text in texts.items()]
+    read = read_cpp_sources(files, {})
+    done = edited_sources(files, [row.place for row in read.statements], [], read.others)
+    assert ("a.cpp" in done.after) is goes
+    assert [reason for place, reason in done.stays if place.path == "a.cpp"] == (
+        [] if goes else ["other code names it"]
+    )
+
+
 def test_kernels_move_with_all_that_is_around_them() -> None:
     """A kernel that a condition divides, or whose new name means other things, stays where it is, and is named."""
     kernel = "at::Tensor f(const at::Tensor& x) { return x; }"

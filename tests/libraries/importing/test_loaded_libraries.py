@@ -59,6 +59,15 @@ def test_what_no_source_explains_is_named(capsys: pytest.CaptureFixture[str]) ->
     text = Path("o.yaml").read_text()
     assert "manual_kernel_registration: True" in text
     assert "hidden" not in text
+    status, printed = run(capsys, "acme_live.py", "acme_live", "--check")
+    assert printed.splitlines()[-1].startswith("no call was compared: the sources and the file register ")
+
+
+@pytest.mark.usefixtures("torch")
+def test_the_file_is_the_same_wherever_the_project_is(folder: Path) -> None:
+    """A module that an absolute path names has one from the library file on in this."""
+    read = read_operators(ImportRequest(("acme_live.py",), (str(folder / "acme_live.py"),), {}, "lib/o.yaml"))
+    assert read.head.sources == ("acme_live.py", "../acme_live.py")
 
 
 @pytest.mark.usefixtures("torch")
@@ -365,7 +374,7 @@ def test_a_path_may_name_a_module_that_is_no_python() -> None:
     path = str(spec.origin)
     assert ("syslog", "LOG_MASK") in loaded_library([path]).functions
     called = [sys.executable, "-c", "import torch, syslog; syslog.LOG_MASK(1)"]
-    calls, status = record_command(called, [], [path])
+    calls, status = record_command(called, {}, [path])
     assert status == 0
     Path("all.calls").write_bytes(calls)
     assert counted(read_records("all.calls")).calls == {"syslog.LOG_MASK": 1}

@@ -224,6 +224,8 @@ def test_views_and_alias_sets_that_no_run_takes(tmp_path: Path) -> None:
         "view": ("view(Tensor(a) x) -> Tensor(a)", "by hand"),
         "cut": ("cut(Tensor(a) x) -> Tensor(a)", "f"),
         "cut_copy": ("cut_copy(Tensor x) -> Tensor", "f"),
+        "tip": ("tip(Tensor(a) x) -> Tensor(a)", "by hand"),
+        "tip_copy": ("tip_copy(Tensor x) -> Tensor", None),
         "both": ("both(Tensor(a!) x, Tensor(a!) y) -> ()", None),
         "given": ("given(Tensor! x) -> Tensor!", None),
         "apart": ("apart(Tensor! x, Tensor! y) -> ()", "f"),

@@ -33,6 +33,8 @@ library.impl("part", lambda x: x[1:], "CPU")
 library.impl("whole.first", lambda x: x + 1, "CompositeImplicitAutograd")
 library.impl("whole.second", lambda x: x + 1, "CompositeImplicitAutograd")
 torch.library.register_fake("acme_calls::scale", lambda x, by=1: x.new_empty(2))
+library.define("made(int n) -> Tensor")
+library.impl("made", lambda n: torch.ones(n), "BackendSelect")
 
 
 def fill(x, out):
@@ -64,6 +66,7 @@ for refused in (
 torch._C._jit_get_operation("acme_calls::part")[0](x)
 torch.ops.acme_calls.whole(3)
 torch.ops.acme_calls.whole(x)
+torch.ops.acme_calls.made(2)
 """
 #: Ends with 1 where recording is seen: a mode gets the copies of tensors, or PyTorch compiles nothing.
 WATCHING = """\
@@ -118,11 +121,12 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
         "acme_calls::part": 1,
         "acme_calls::whole.first": 1,
         "acme_calls::whole.second": 1,
+        "acme_calls::made": 1,
     }
     assert counts.not_stored == {"a sparse tensor": 1, f"more than {MOST_ALIKE} calls with the same sizes": 20}
-    assert "recorded: 16 calls of 6 operators in o.calls; the command ended with 0" in printed
+    assert "recorded: 17 calls of 7 operators in o.calls; the command ended with 0" in printed
     assert "not recorded: 1 call: a sparse tensor" in printed
-    assert "tried with the original: 6 operators, 15 calls; 1 more call raised errors" in printed
+    assert "tried with the original: 7 operators, 16 calls; 1 more call raised errors" in printed
     assert "tried: `acme_calls::fill`: in 1 of 1 call, the kernel writes `out`, which the schema does not" in printed
     assert (
         "tried: `acme_calls::scale`: in 10 of 10 calls, its fake is wrong: sizes [3, 4] in a call, and [2]" in printed

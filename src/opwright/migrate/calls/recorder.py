@@ -40,8 +40,8 @@ MOST_BYTES_IN_ALL: Final = 128 << 20
 #: ones, and for operators that are called later.
 _OPERATOR_SHARE: Final = 8
 _CALL_SHARE: Final = 4
-#: The key that each call passes between Autograd and the kernel of a device.
-_ON_THE_WAY: Final = "BackendSelect"
+#: The key that each call passes between Autograd and the kernel of a device. An operator may have its own kernel there.
+ON_THE_WAY: Final = "BackendSelect"
 #: Ends the file of a module that is no Python.
 _LIBRARY_SUFFIXES: Final = (".so", ".dylib", ".pyd")
 
@@ -236,14 +236,14 @@ class CallFile:
 class Recorder:
     """Records the calls that Python makes of operators, and those that reach the dispatcher otherwise.
 
-    Of the latter it sees those of operators that it knows by their names, without a mode of PyTorch: with one active,
-    `torch.compile` compiles nothing, and all operators of PyTorch take longer.
+    Of the latter it sees those of operators that it knows by their names, with whether it may pass calls on, without a
+    mode of PyTorch: with one active, `torch.compile` compiles nothing, and all operators of PyTorch take longer.
     """
 
-    def __init__(self, torch: _Torch, file: CallFile, operators: Sequence[str]) -> None:
+    def __init__(self, torch: _Torch, file: CallFile, operators: Mapping[str, bool]) -> None:
         self._torch = torch
         self._file = file
-        self._operators = operators
+        self._passed = [name for name, is_passed in operators.items() if is_passed]
         self._namespaces = frozenset([name.partition("::")[0] for name in operators])
         self._libraries: list[Any] = []
         self._local = threading.local()
@@ -256,16 +256,16 @@ class Recorder:
         library = import_module("torch.library").Library
         self._libraries = [library(namespace, "IMPL") for namespace in sorted(self._namespaces)]
         for own in self._libraries:
-            for name in self._operators:
+            for name in self._passed:
                 if name.startswith(f"{own.ns}::"):
-                    own.impl(name.partition("::")[2], self._on_the_way(name), _ON_THE_WAY, with_keyset=True)
+                    own.impl(name.partition("::")[2], self._on_the_way(name), ON_THE_WAY, with_keyset=True)
         atexit.register(self._file.close)
 
     def _on_the_way(self, name: str) -> Callable[..., Any]:
         """A kernel that records a call, and goes on to the kernel of the device."""
         namespace, _, rest = name.partition("::")
         operation, _, overload = rest.partition(".")
-        below = self._torch._C._dispatch_keyset_full_after(getattr(self._torch._C.DispatchKey, _ON_THE_WAY))
+        below = self._torch._C._dispatch_keyset_full_after(getattr(self._torch._C.DispatchKey, ON_THE_WAY))
 
         def recorded(keys: Any, *given: _Value, **named: _Value) -> object:  # noqa: ANN401
             function = getattr(getattr(getattr(self._torch.ops, namespace), operation), overload or "default")
@@ -383,7 +383,7 @@ def _overload(function: _Function) -> str:
 class _AfterImports:
     """Starts the recorder when PyTorch is imported, and wraps modules, named by their paths too, when these are."""
 
-    def __init__(self, path: str, operators: Sequence[str], modules: Sequence[str]) -> None:
+    def __init__(self, path: str, operators: Mapping[str, bool], modules: Sequence[str]) -> None:
         self._path = path
         self._operators = operators
         self._waiting = {"torch", *modules}

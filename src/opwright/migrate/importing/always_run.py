@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from opwright.syntax.cpp_tokens import Token, closing_index
@@ -22,16 +22,18 @@ _DECLARING: Final = frozenset(("=", "&", "*", "::", "<", ">", "auto", "const", "
 class AlwaysRun:
     """The statements of a body of C++ that run whenever the body does.
 
+    A call of a macro for registrations, or of what gets one, is a statement, even without a semicolon.
+
     >>> from opwright.syntax.cpp_tokens import cpp_tokens
-    >>> body = [*cpp_tokens("a(); if (x) b(); auto& y = c(); if (x) return; d();")]
-    >>> always = AlwaysRun(body)
-    >>> {token.text: always.runs(index) for index, token in enumerate(body) if token.text in "abcd"}
-    {'a': True, 'b': False, 'c': True, 'd': False}
+    >>> body = [*cpp_tokens("a(); if (x) b(); auto& y = c(); EACH(DEF) d(); EACH(x) e(); if (x) return; f();")]
+    >>> always = AlwaysRun(body, {"DEF"})
+    >>> {token.text: always.runs(index) for index, token in enumerate(body) if token.text in "abcdef"}
+    {'a': True, 'b': False, 'c': True, 'd': True, 'e': False, 'f': False}
     """
 
-    def __init__(self, body: Sequence[Token]) -> None:
+    def __init__(self, body: Sequence[Token], registering: Collection[str] = ()) -> None:
         self._body = body
-        self._starts, self._end = _starts(body)
+        self._starts, self._end = _starts(body, registering)
 
     def is_behind_jump(self, token: Token) -> bool:
         """Whether something before a token of the body may leave it."""
@@ -54,7 +56,7 @@ class AlwaysRun:
         )
 
 
-def _starts(body: Sequence[Token]) -> tuple[list[int], int]:
+def _starts(body: Sequence[Token], registering: Collection[str]) -> tuple[list[int], int]:
     """The indices of tokens that begin statements which always run, and that of what may leave the body."""
     starts: list[int] = []
     begins = True
@@ -77,7 +79,11 @@ def _starts(body: Sequence[Token]) -> tuple[list[int], int]:
             has_lambda = has_lambda or (text == "[" and following in ("(", "{"))
             if text == "{" and not has_lambda and any(token.text in _JUMPS for token in body[index:end]):
                 break
-            is_macro = text == "(" and starts[-1:] == [index - 1] and _OF_PYTORCH.fullmatch(body[index - 1].text)
+            is_call = text == "(" and starts[-1:] == [index - 1]
+            is_macro = is_call and (
+                _OF_PYTORCH.fullmatch(body[index - 1].text)
+                or any(token.text in registering for token in body[index - 1 : end])
+            )
             begins = text == "{" or bool(is_macro)
             index = end + 1
             continue

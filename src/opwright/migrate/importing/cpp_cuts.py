@@ -75,10 +75,10 @@ def odd_form(text: str) -> str:
 class CppCutter:
     """Collects the cuts of one source. `others` are places in blocks that belong to no registration.
 
-    `elsewhere` are the words of the other sources.
+    `elsewhere` are the words of the other sources. Those mean nothing static here if no other one includes this one.
     """
 
-    def __init__(self, text: str, others: Iterable[int], elsewhere: frozenset[str]) -> None:
+    def __init__(self, text: str, others: Iterable[int], elsewhere: frozenset[str], *, is_included: bool) -> None:
         self.places: Final = BytePlaces(text)
         self.odd: Final = odd_form(text)
         self._raw = self.places.raw
@@ -86,6 +86,7 @@ class CppCutter:
         self._comments = [self._comment(node) for node in walk(self._root) if node.type == "comment"]
         self._others = sorted(map(self.places.byte, others))
         self._elsewhere = elsewhere
+        self._is_included = is_included
         self._statements: dict[int, Node] = {}
         self._wholes: dict[int, Node] = {}
 
@@ -182,14 +183,16 @@ class CppCutter:
         """The declarations that code names which stays."""
         staying: list[int] = []
         names = {start: _name(node) for start, node in self._wholes.items()}
+        seen = {
+            at: self._elsewhere if self._is_included or not _is_internal(node) else ()
+            for at, node in self._wholes.items()
+        }
         while True:
             gone = [(node.start_byte, _end(node)) for at, node in self._wholes.items() if at not in staying]
             gone += [(node.start_byte, node.end_byte) for node in self._statements.values()]
             words = Counter(_words(self._raw, gone))
             more = [
-                at
-                for at, name in names.items()
-                if at not in staying and name and (words[name] or name in self._elsewhere)
+                at for at, name in names.items() if at not in staying and name and (words[name] or name in seen[at])
             ]
             if not more:
                 return staying
@@ -230,6 +233,18 @@ def _name(node: Node) -> str:
     text = named.text.decode("latin-1") if named is not None and named.text is not None else ""
     words: list[str] = re.findall(r"\w+", text.partition("(")[0].partition("<")[0])
     return words[-1] if words else ""
+
+
+def _is_internal(node: Node) -> bool:
+    """Whether the name of a declaration is one of its own file alone."""
+    if any(child.type == "storage_class_specifier" and child.text == b"static" for child in node.children):
+        return True
+    above = node.parent
+    while above is not None:
+        if above.type == "namespace_definition" and above.child_by_field_name("name") is None:
+            return True
+        above = above.parent
+    return False
 
 
 def _words(raw: bytes, gone: Iterable[tuple[int, int]]) -> Iterator[str]:

@@ -456,7 +456,7 @@ class _Reader:
     ) -> Iterator[RegistrationStatement]:
         """What a block registers by calls of its variable."""
         body = statement.body
-        always = AlwaysRun(body)
+        always = AlwaysRun(body, self._registering)
         owned: list[tuple[int, int]] = []
         read_tokens: list[tuple[int, int]] = []
         places: list[SourcePlace] = []

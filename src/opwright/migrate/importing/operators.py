@@ -114,7 +114,10 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
 
 
 def _with_views_by_hand(statements: Sequence[RegistrationStatement]) -> Iterator[RegistrationStatement]:
-    """Statements in which the kernels of a view stay by hand, unless the sources have the copying form of it, too."""
+    """Statements in which the kernels of a view stay by hand, unless the sources have the copying form of it, too.
+
+    An operator that has the name of this form alone has no entry: its kernel would be generated from the view.
+    """
     with_kernel = {(row.namespace, row.name, key) for row in statements for key in row.keys}
     copies = {(row.namespace, row.name) for row in statements if "view_copy" in row.tags}
     copies = {copy for copy in copies if (*copy, COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name) in with_kernel}
@@ -123,13 +126,18 @@ def _with_views_by_hand(statements: Sequence[RegistrationStatement]) -> Iterator
         with contextlib.suppress(SchemaFault):
             schema = read_written_schema(row.schema)
             copy = f"{schema.name.base}_copy" + (f".{schema.name.overload}" if schema.name.overload else "")
-            if is_view_schema(schema, frozenset(row.tags)) and (row.namespace, copy) not in copies:
+            is_composite = (row.namespace, row.name, COMPOSITE_IMPLICIT.name) in with_kernel
+            is_whole = is_composite or (row.namespace, copy) in copies
+            if is_view_schema(schema, frozenset(row.tags)) and not is_whole:
                 views[row.namespace, row.name] = copy
+    named = {(namespace, copy): view for (namespace, view), copy in views.items()}
     for row in statements:
-        is_composite = (row.namespace, row.name, COMPOSITE_IMPLICIT.name) in with_kernel
-        copy = views.get((row.namespace, row.name), "") if not is_composite else ""
+        copy = views.get((row.namespace, row.name), "")
+        view = named.get((row.namespace, row.name), "") if row.schema and "view_copy" not in row.tags else ""
         told = f"functionalization of a view needs its copying form, `{copy}` with the tag `view_copy`"
         row = row._replace(notes=(*row.notes, told)) if copy and row.schema else row
+        refusal = f"it has the name of the copying form of `{view}`, and not the tag `view_copy`"
+        row = row._replace(refusal=row.refusal or refusal) if view else row
         yield row._replace(by_hand=row.by_hand or row.kernel or "a view") if copy and row.keys else row
 
 

@@ -15,7 +15,7 @@ from opwright.migrate.calls import recorder
 from opwright.migrate.calls.outcomes import add_end, last_outcome
 from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
 from opwright.migrate.importing.comparison import RegistrationDifference
-from opwright.migrate.importing.process import answer_of, last_words, run_program
+from opwright.migrate.importing.process import LoadedOperator, answer_of, last_words, run_program
 from opwright.migrate.importing.programs import MARK
 from opwright.migrate.limited import TooSlow
 from opwright.source.codes import CALLS_NOT_READ
@@ -50,15 +50,18 @@ def stored_counts(calls: bytes) -> CallCounts:
         return counted(read_records(path))
 
 
-def record_command(command: Sequence[str], operators: Sequence[str], modules: Sequence[str]) -> tuple[bytes, int]:
+def record_command(
+    command: Sequence[str], operators: Mapping[tuple[str, str], LoadedOperator], modules: Sequence[str]
+) -> tuple[bytes, int]:
     """The calls of operators and of functions of modules while a command runs, and its exit status.
 
-    `operators` are names such as `acme::f.out`; what Python calls of others in their namespaces counts too. Each Python
+    What Python calls of other operators in the namespaces of `operators` counts too. Each Python
     that the command starts records. Raises Fault if the command cannot be started.
     """
     with tempfile.TemporaryDirectory() as folder:
         wanted, calls = os.path.join(folder, "wanted.json"), os.path.join(folder, "calls")
-        Path(wanted).write_text(json.dumps([calls, [*operators], [*map(_absolute, modules)]]), encoding="utf-8")
+        names = {"::".join(name): recorder.ON_THE_WAY not in loaded.kernels for name, loaded in operators.items()}
+        Path(wanted).write_text(json.dumps([calls, names, [*map(_absolute, modules)]]), encoding="utf-8")
         hook = os.path.join(folder, "hook")
         os.mkdir(hook)
         Path(hook, "sitecustomize.py").write_text(_sitecustomize(hook), encoding="utf-8")

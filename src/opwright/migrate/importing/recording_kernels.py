@@ -1,4 +1,4 @@
-"""Which kernels give results of operators: PyTorch's fallback for Autograd lets these record gradients.
+"""Which kernels give or write results of operators: PyTorch's fallback for Autograd lets these record gradients.
 
 The fallback only warns in the backward pass, and gradients flow. A kernel that fills new memory through pointers
 records none. What a function does that was not read is not known, and counts as nothing.
@@ -14,7 +14,7 @@ from opwright.migrate.importing.operators import is_below_autograd
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.syntax.cpp_functions import CppFunction, function_of, statements
 from opwright.syntax.cpp_source import CppSource
-from opwright.syntax.cpp_tokens import Token, closing_index
+from opwright.syntax.cpp_tokens import Token, arguments, closing_index
 
 _TENSOR: Final = re.compile(r"\b(?:Tensor|TensorList)\b")
 #: Functions whose results record nothing, whatever their arguments are.
@@ -50,14 +50,15 @@ def with_recorded(
 
 
 def recorded_call(function: CppFunction, body: Sequence[Token], bodies: Mapping[str, Sequence[Token]]) -> str:
-    """The call of an operator whose result a kernel gives, if it may record gradients; empty if none is known.
+    """The call whose result a kernel gives or writes, if it may record gradients; empty if none is known.
 
     `bodies` are those of functions by their names without namespaces.
     """
-    if not _TENSOR.search(function.result) or any(_GUARDS.fullmatch(token.text) for token in body):
+    if any(_GUARDS.fullmatch(token.text) for token in body):
         return ""
     parameters = zip(function.names, function.parameters, strict=False)
-    return _Results(body, {name for name, type in parameters if _TENSOR.search(type)}, bodies, 0).recorded()
+    results = _Results(body, {name for name, type in parameters if _TENSOR.search(type)}, bodies, 0)
+    return (results.recorded() if _TENSOR.search(function.result) else "") or results.written()
 
 
 class _Results:
@@ -77,6 +78,19 @@ class _Results:
         for index, token in enumerate(self._body):
             if token.text == "return" and (call := self._in_expression(index + 1)):
                 return call
+        return ""
+
+    def written(self) -> str:
+        """The call that writes to a tensor of the function, of the first that gets what records."""
+        for index, token in enumerate(self._body):
+            method, opening = self._text(index + 2), index + 3
+            is_written = self._text(index + 1) in (".", "->") and method.endswith("_") and self._text(opening) == "("
+            if token.text in self._tensors and is_written:
+                is_given = any(
+                    len(part) == 1 and part[0].text in self._tensors for part in arguments(self._body, opening)
+                )
+                if is_given or self._in_expression(opening + 1):
+                    return f"`{method}()` in `{token.text}`"
         return ""
 
     def _text(self, index: int) -> str:

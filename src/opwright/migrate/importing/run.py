@@ -220,11 +220,11 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     if declarable or not includes:
         includes = (*includes, kernels_header)
     missing = [name for name, function in undeclared.items() if function not in declarable]
-    head = LibraryHead(
-        includes, (*shown, *request.modules), name, undeclared=tuple(missing), functions=tuple(read.declared)
-    )
+    folder = os.path.dirname(os.path.abspath(request.out))
+    # The file is the same wherever the project is.
+    modules = [os.path.relpath(module, folder) if os.path.isabs(module) else module for module in request.modules]
+    head = LibraryHead(includes, (*shown, *modules), name, undeclared=tuple(missing), functions=tuple(read.declared))
     if drafts.taken:
-        folder = os.path.dirname(os.path.abspath(request.out))
         gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
         gradient_headers += [kernels_header] if called else []
         head = head._replace(
@@ -483,8 +483,7 @@ def record_calls(request: ImportRequest, command: Sequence[str], path: str, *, f
     Raises Fault if the command cannot be run, if it makes no call that can be stored, or if the file exists.
     """
     loaded = loaded_library(request.modules)
-    names = [f"{namespace}::{name}" for namespace, name in loaded.operators]
-    calls, status = record_command(command, names, request.modules)
+    calls, status = record_command(command, loaded.operators, request.modules)
     with_path = {path: calls}
     recorded = RecordedCalls(calls, status, stored_counts(calls))
     if not recorded.counts.calls:

@@ -7,6 +7,7 @@ before it, and another one begins after it. What cannot be edited without a doub
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -91,7 +92,8 @@ def edited_sources(
         if path.endswith(".py"):
             edited[path] = _edited_python(texts[path], by_path[path])
         else:
-            source = _CppEdit(texts[path], others.get(path, ()), elsewhere)
+            is_included = any(os.path.basename(path) in file.text for other, file in texts.items() if other != path)
+            source = _CppEdit(texts[path], others.get(path, ()), elsewhere, is_included=is_included)
             edited[path] = source.edited(by_path[path], kernels.get(path, ()))
     after = {path: row.text for path, row in edited.items() if row.text != texts[path].text}
     return EditedSources(
@@ -140,11 +142,14 @@ def _added(cutter: CppCutter | PythonCutter, place: SourcePlace) -> str:
 class _CppEdit:
     """The edits of one source."""
 
-    def __init__(self, file: SourceFile, others: Sequence[int], elsewhere: frozenset[str]) -> None:
+    def __init__(
+        self, file: SourceFile, others: Sequence[int], elsewhere: frozenset[str], *, is_included: bool
+    ) -> None:
         self._file = file
         self._text = file.text.replace("\r\n", "\n")
         self._others = others
         self._elsewhere = elsewhere
+        self._is_included = is_included
         self._places = BytePlaces(file.text)
 
     def edited(self, places: Sequence[SourcePlace], kernels: Sequence[HiddenKernel]) -> _EditedSource:
@@ -163,7 +168,7 @@ class _CppEdit:
                 moved.append(kernel)
                 moves += edits
         staying = {place for place, _ in stays}
-        cutter = CppCutter(self._file.text, self._others, self._elsewhere)
+        cutter = CppCutter(self._file.text, self._others, self._elsewhere, is_included=self._is_included)
         rest = [place for place in places if place not in staying]
         stays += [(place, reason) for place in rest if (reason := _added(cutter, place))]
         cuts, lines, more = cutter.edits()
