@@ -12,6 +12,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE, MOST_BYTES, KeptCalls
 from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
+from opwright.migrate.importing.drafts import draft_derivatives
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.tried import with_tried
@@ -55,6 +56,7 @@ for _ in range(30):
     torch.ops.acme_calls.scale(x, 2.0)
 torch.ops.acme_calls.fill(x, torch.zeros(3, 4))
 torch.ops.acme_calls.bump_(torch.zeros(3))
+torch.ops.acme_calls.bump_(torch.zeros(1).expand(3))
 for refused in (
     lambda: torch.ops.acme_calls.fill(torch.zeros(100), torch.zeros(100)),
     lambda: torch.ops.acme_calls.scale(torch.eye(3).to_sparse(), 2.0),
@@ -117,16 +119,16 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     assert counts.calls == {
         "acme_calls::scale": MOST_ALIKE,
         "acme_calls::fill": 2,
-        "acme_calls::bump_": 1,
+        "acme_calls::bump_": 2,
         "acme_calls::part": 1,
         "acme_calls::whole.first": 1,
         "acme_calls::whole.second": 1,
         "acme_calls::made": 1,
     }
     assert counts.not_stored == {"a sparse tensor": 1, f"more than {MOST_ALIKE} calls with the same sizes": 20}
-    assert "recorded: 17 calls of 7 operators in o.calls; the command ended with 0" in printed
+    assert "recorded: 18 calls of 7 operators in o.calls; the command ended with 0" in printed
     assert "not recorded: 1 call: a sparse tensor" in printed
-    assert "tried with the original: 7 operators, 16 calls; 1 more call raised errors" in printed
+    assert "tried with the original: 7 operators, 17 calls; 1 more call raised errors" in printed
     assert "tried: `acme_calls::fill`: in 1 of 1 call, the kernel writes `out`, which the schema does not" in printed
     assert (
         "tried: `acme_calls::scale`: in 10 of 10 calls, its fake is wrong: sizes [3, 4] in a call, and [2]" in printed
@@ -134,6 +136,9 @@ def test_calls_of_a_command_are_recorded_and_tried(capsys: pytest.CaptureFixture
     text = Path("o.yaml").read_text()
     assert "# 1 of 1 call shows that a result has memory of `x`, as `Tensor(a)` says" in text
     assert "# 10 of 10 calls show that gradients flow through the kernel\n" in text
+    shared = "elements of `x`, which is written, share memory: write `overlap: allowed`"
+    assert f"tried: `acme_calls::bump_`: in 1 of 2 calls, {shared}" in printed
+    assert f"# 1 of 2 calls shows that {shared}\n" in text
     assert "gradients flow through the kernel" not in text.partition("func: bump_")[0].rpartition("- func")[2]
 
 
@@ -156,6 +161,24 @@ def test_arguments_that_are_given_back_are_told() -> None:
     tried = TriedCalls({"acme::f": 3, "acme::g_": 2}, facts, CallCounts(Counter(), Counter()))
     notes = [row.notes for row in with_tried(rows, tried)]
     assert notes == [("1 of 3 calls shows that it returns `y` itself, as `Tensor(a)` says",), ()]
+
+
+def test_functions_whose_results_have_no_gradients_keep_none() -> None:
+    """A draft says so, unless some call records gradients, or an argument is written."""
+    place = SourcePlace("a.cpp", 1, 1)
+    schemas = ("f(Tensor x) -> (Tensor, Tensor)", "g(Tensor x, Tensor(a!) y) -> ()", "h(Tensor x) -> Tensor")
+    rows = [
+        RegistrationStatement("acme", schema[0], place, schema, ("CPU",), kernel="k", is_bound=True)
+        for schema in schemas
+    ]
+    facts = {f"acme._C.{name}": [("loses", "", 2)] for name in "fgh"}
+    facts["acme._C.h"].append(("records", "", 1))
+    tried = TriedCalls(dict.fromkeys(facts, 3), facts, CallCounts(Counter(), Counter()))
+    assert draft_derivatives(with_tried(rows, tried), ()).text == (
+        "# a.cpp:1: 2 of 3 calls show that results have no gradients\n"
+        "- name: acme::f(Tensor x) -> (Tensor, Tensor)\n"
+        "  output_differentiability: [False, False]\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ class _Comparison:
         if text := self.results(old["results"], new["results"], values=values):
             differences.append(("results", f"results differ: {text}"))
         for before, after in zip(old.get("written", ()), new.get("written", ()), strict=False):
-            name, _, was, _, old_value, _ = before
-            _, _, now, _, new_value, _ = after
+            name, _, was, _, old_value, *_ = before
+            _, _, now, _, new_value, *_ = after
             if was != now:
                 sides = ("original", "port") if was else ("port", "original")
                 differences.append(("written", f"the {sides[0]} writes `{name}`, and the {sides[1]} does not"))

@@ -164,14 +164,23 @@ class Repeater:
 
     def _done(self, run: Callable[[], _Value], tensors: Sequence[_Tensor]) -> CallOutcome:
         """What a call returns and writes, and what shares memory."""
-        before = [(tensor._version, self._bytes(tensor), self._form(tensor)) for tensor in tensors]
+        overlaps = self.torch._debug_has_internal_overlap
+        before = [
+            (
+                tensor._version,
+                self._bytes(tensor),
+                self._form(tensor),
+                self._is_strided(tensor) and overlaps(tensor) == 1,
+            )
+            for tensor in tensors
+        ]
         results = run()
         written = []
         rows = zip(self._names, tensors, before, strict=True)
-        for (name, is_declared), tensor, (version, bytes_before, form) in rows:
+        for (name, is_declared), tensor, (version, bytes_before, form, is_shared) in rows:
             is_changed = form != self._form(tensor) or not self.torch.equal(bytes_before, self._bytes(tensor))
             counts, data = tensor._version > version, self._kept(tensor) if is_changed else None
-            written.append([name, counts, is_changed, is_declared, data, bytes_before.numel()])
+            written.append([name, counts, is_changed, is_declared, data, bytes_before.numel(), is_shared])
         leaves = self._tensors(results)
         names = [name for name, _ in self._names]
         aliases: list[list[Any]] = []
@@ -204,8 +213,11 @@ class Repeater:
 
     def _form(self, tensor: _Tensor) -> list[Any]:
         """What a call may change of a tensor beside its bytes: sizes and strides."""
-        strides = tensor.stride() if tensor.layout is self.torch.strided else ()
+        strides = tensor.stride() if self._is_strided(tensor) else ()
         return [[int(number) for number in numbers] for numbers in (tensor.shape, strides)]
+
+    def _is_strided(self, tensor: _Tensor) -> bool:
+        return tensor.layout is self.torch.strided
 
     def _bytes(self, tensor: _Tensor) -> _Tensor:
         """A copy of what a tensor has."""

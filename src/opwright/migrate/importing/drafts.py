@@ -1,4 +1,4 @@
-"""Drafts of a derivative file, from the autograd classes that kernels apply.
+"""Drafts of a derivative file, from the autograd classes that kernels apply, and from calls of functions without any.
 
 A kernel for Autograd that applies a class is what a derivative says: with a formula, nothing of it is needed. Where the
 class has no formulas, or the kernel is that of all devices, the draft is a comment, and the class stays.
@@ -17,6 +17,7 @@ from opwright.migrate.importing.operators import is_apart
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
+from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment, scalar
@@ -38,8 +39,8 @@ class DraftedDerivatives(NamedTuple):
     """The text of a derivative file, what it makes needless, and the functions that its formulas call.
 
     `taken` are statements, which register kernels for Autograd; `deletable` are the functions and classes of these.
-    `gradients` are the arguments with formulas, by the namespace and the name of the operator, and `raising` the
-    operators whose classes only raise in the backward pass.
+    `gradients` are the arguments with formulas, by the namespace and the name of the operator, none for results without
+    gradients, and `raising` the operators whose classes only raise in the backward pass.
     """
 
     text: str = ""
@@ -55,7 +56,7 @@ def draft_derivatives(
     classes: Iterable[tuple[AppliedClass, AutogradClass]],
     by_hand: Collection[tuple[str, str]] = (),
 ) -> DraftedDerivatives:
-    """Derivatives of operators whose kernels apply classes, but for those `by_hand`."""
+    """Derivatives of operators whose kernels apply classes, or that lose gradients, but for those `by_hand`."""
     schemas = {(row.namespace, row.name): row.schema for row in statements if row.schema}
     applied: dict[str, list[tuple[AppliedClass, AutogradClass]]] = {}
     for function, given in classes:
@@ -69,6 +70,11 @@ def draft_derivatives(
     raising: set[tuple[str, str]] = set()
     for row in statements:
         schema = schemas.get((row.namespace, row.name), "")
+        if row.loses and schema and (row.namespace, row.name) not in by_hand:
+            parsed = read_written_schema(schema)
+            if parsed.returns and not any(argument.is_write for argument in parsed.arguments.all):
+                entries += [comment(f"{row.place}: {row.loses}"), *_entry(f"{row.namespace}::{schema}", _none(parsed))]
+                arguments[row.namespace, row.name] = frozenset()
         same = applied.get(row.kernel, []) if row.keys and row.kernel else []
         same = [pair for pair in same if pair[0].place.path == row.place.path] or same
         if len(same) != 1 or not schema:
@@ -102,6 +108,11 @@ def draft_derivatives(
         called.update(name for formula in gradients.formulas.values() for name in _CALLED.findall(formula))
     text = "".join([f"{line}\n" for line in entries])
     return DraftedDerivatives(text, taken, deletable, frozenset(called), arguments, frozenset(raising))
+
+
+def _none(schema: FunctionSchema) -> Gradients:
+    """The gradients of results that have none."""
+    return Gradients({}, (False,) * len(schema.returns))
 
 
 def _is_call(call: str, given: AutogradClass, row: RegistrationStatement, schema: str, kernels: Sequence[str]) -> bool:

@@ -41,7 +41,8 @@ class RegistrationStatement(NamedTuple):
     the kernel's parameters, and `checks` the conditions that it checks before anything else, with these names. A
     condition that is evaluated `at_run_time` decides whether it registers anything. One that `is_unread` stands for
     code that may register a kernel for the keys, and was not read. What a kernel `gives` is the result of this
-    operator, which may record gradients. A `refusal` says why no library file can have the statement.
+    operator, which may record gradients; of a function of a module that `loses` gradients, calls show that results have
+    none. A `refusal` says why no library file can have the statement.
     """
 
     namespace: str
@@ -67,6 +68,7 @@ class RegistrationStatement(NamedTuple):
     at_run_time: bool = False
     is_unread: bool = False
     gives: str = ""
+    loses: str = ""
     refusal: str = ""
 
 

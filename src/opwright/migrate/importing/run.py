@@ -174,7 +174,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _without_drafted(statements, drafts, request.fakes)
     by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
-    if any((row.namespace, row.name) in by_hand for row in drafts.taken):
+    if not by_hand.isdisjoint(drafts.gradients):
         drafts = draft_derivatives(statements, read.classes, by_hand)
         imported = _without_drafted(statements, drafts, request.fakes)
     if not imported.operators:
@@ -224,7 +224,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     # The file is the same wherever the project is.
     modules = [os.path.relpath(module, folder) if os.path.isabs(module) else module for module in request.modules]
     head = LibraryHead(includes, (*shown, *modules), name, undeclared=tuple(missing), functions=tuple(read.declared))
-    if drafts.taken:
+    if drafts.gradients:
         gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
         gradient_headers += [kernels_header] if called else []
         head = head._replace(

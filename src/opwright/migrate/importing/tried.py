@@ -14,6 +14,7 @@ from opwright.source.terminal import counted
 #: A kind of fact -> what is said of it, with the argument.
 _TOLD: Final = {
     "writes": "the kernel writes `{}`, which the schema does not say: write `Tensor(a!) {}`",
+    "overlaps": "elements of `{}`, which is written, share memory: write `overlap: allowed`",
     "shares": "a result has memory of `{}`, as `Tensor(a)` says",
     "returns": "it returns `{}` itself, as `Tensor(a)` says",
     "records": f"gradients flow through the kernel: {RECORDS}",
@@ -21,7 +22,7 @@ _TOLD: Final = {
 }
 _OF_FUNCTIONS: Final = "it writes `{}`, as the schema in the file says"
 #: What is said for each kind even if the schema says it.
-_ALWAYS: Final = frozenset(("writes", "records", "fake"))
+_ALWAYS: Final = frozenset(("writes", "overlaps", "records", "fake"))
 
 
 def arguments_of_functions(tried: TriedCalls) -> dict[str, dict[str, int]]:
@@ -47,8 +48,14 @@ def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -
     graded = {(namespace, name) for namespace, name, key in keys if key.startswith("Autograd")}
     below = {(space, name) for space, name, key in keys if key != META.name and is_below_autograd([key])} - graded
     rows = []
+    losing = {name.rpartition(".")[2]: name for name in tried.calls if "::" not in name and _loses(name, tried)}
     for row in statements:
         operator = f"{row.namespace}::{row.name}"
+        if row.is_bound and row.schema and row.name in losing:
+            ((_, count),) = tried.of(losing[row.name], "loses")
+            row = row._replace(
+                loses=f"{_shown_count(count, tried.calls[losing[row.name]])} that results have no gradients"
+            )
         if row.schema and not row.is_bound:
             is_below = (row.namespace, row.name) in below
             row = row._replace(notes=(*row.notes, *_notes(operator, tried, is_below=is_below)))
@@ -59,17 +66,25 @@ def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -
     return rows
 
 
+def _loses(name: str, tried: TriedCalls) -> bool:
+    """Whether calls show that the results of a function have no gradients."""
+    return bool(tried.of(name, "loses")) and not tried.of(name, "records")
+
+
+def _shown_count(count: int, calls: int) -> str:
+    return f"{count} of {counted(calls, 'call')} {'shows' if count == 1 else 'show'}"
+
+
 def _notes(operator: str, tried: TriedCalls, *, is_below: bool) -> Iterator[str]:
     written = {name for name, _ in tried.of(operator, "declared")}
-    for kind in ("writes", "shares", "returns", "records", "fake"):
+    for kind in ("writes", "overlaps", "shares", "returns", "records", "fake"):
         if kind == "records" and not is_below:
             continue
         for name, count in tried.of(operator, kind):
             if kind == "returns" and name in written:
                 continue
             shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
-            verb = "shows" if count == 1 else "show"
-            yield f"{count} of {counted(tried.calls[operator], 'call')} {verb} that {shown}"
+            yield f"{_shown_count(count, tried.calls[operator])} that {shown}"
 
 
 def tried_lines(tried: TriedCalls) -> list[str]:
