@@ -242,7 +242,23 @@ RECORDED = {
     "at::NoGradGuard guard; return x * 2;": "",
     "at::Tensor r; if (y.dim()) { r = given.value(); } return r;": "",
     "auto r = at::empty({x.size(0)}); return unknown(x.contiguous(), r);": "",
-    "y.copy_(x); return y;": "copy_() in y",
+    "auto n = 2; return 3 - n * x;": "... * x",
+    "return -x;": "- x",
+    "return y[0];": "y[...]",
+    "auto r = x * 2; return at::sin(r);": "sin()",
+    "return at::_ops::sin::call(x);": "call()",
+    "at::Tensor z = x; z = z.exp(); return z;": "exp()",
+    "auto r = at::zeros_like(x); r += x; return r;": "+=",
+    "auto r = at::zeros_like(x); r.select(0, 0).copy_(x[0]); return r;": "copy_()",
+    "auto r = at::zeros_like(x); r[0] = y; return r;": "=",
+    "auto r = at::zeros_like(x); into(r, y); return r;": "copy_()",
+    "auto r = at::zeros_like(x); fill(r, y); return r;": "",
+    "auto r = at::zeros_like(x); r.resize_(x.sizes()); auto n = *x.data_ptr<float>(); return r;": "",
+    "y.copy_(x); return y;": "copy_()",
+    "auto v = y.view({-1}); v[0] = x;": "= in v",
+    "y[0] -= x;": "-= in y",
+    "into(y, x);": "copy_() in y",
+    "fill(y, x);": "",
     "auto r = x * 2; y.select(0, 0); y.add_(r, 3);": "add_() in y",
     "y.fill_(3); y.resize_(x.sizes()); y.copy_(x.detach());": "",
 }
@@ -252,6 +268,8 @@ RECORDED = {
 def test_kernels_that_record_gradients_are_found(body: str) -> None:
     """A kernel gives what an operator gave for its arguments, by whatever variable."""
     text = "struct Two { at::Tensor a, b; };\nstatic Two two(const at::Tensor& x) { return {x.exp(), x}; }\n"
+    text += "static void into(at::Tensor& to, const at::Tensor& x) { to.copy_(x); }\n"
+    text += "static void fill(at::Tensor& to, const at::Tensor& x) { *to.data_ptr<float>() = x.item<float>(); }\n"
     text += f"{'at::Tensor' if 'return' in body else 'void'} f(const at::Tensor& x, const at::Tensor& y) {{ {body} }}\n"
     for key, is_below in (("CPU", True), ("CompositeExplicitAutograd", True), ("CompositeImplicitAutograd", False)):
         row = RegistrationStatement("acme", "f", SourcePlace("a.cpp", 1, 1), keys=(key,), kernel="f")

@@ -65,6 +65,12 @@ def find_operator(torch: _Torch, name: str, modules: Sequence[str], namespaces: 
     return None
 
 
+def _schema_of(operator: _Operator) -> Any:  # noqa: ANN401
+    """The schema of an overload, or of an operator with one overload; None if it has several, or is no operator."""
+    overloads: list[str] = operator.overloads() if hasattr(operator, "overloads") else []
+    return getattr(getattr(operator, overloads[0]) if len(overloads) == 1 else operator, "_schema", None)
+
+
 def documented_names(function: _Operator) -> list[str]:
     """The names of parameters that pybind11 writes into the documentation of a function, up to the first without one.
 
@@ -192,14 +198,18 @@ class Repeater:
     def _named_tensors(self, operator: _Operator, call: DecodedCall) -> list[tuple[str, bool]]:
         """The argument that each tensor of a call is given for, and whether the schema says that it is written."""
         given, named = call.values()
-        schema = getattr(operator, "_schema", None)
-        arguments = {argument.name: argument for argument in schema.arguments} if schema is not None else {}
-        known_names = [*arguments] if schema is not None else documented_names(operator)
+        schema = _schema_of(operator)
+        arguments = schema.arguments if schema is not None else ()
+        # The operator in the place of a function of a module has the names of this, so that both sides have one.
+        known_names = [each.name for each in arguments] if hasattr(operator, "_schema") else documented_names(operator)
         names = [*known_names, *[f"argument {number}" for number in range(len(known_names), len(given))]]
+        written = [argument.alias_info is not None and argument.alias_info.is_write for argument in arguments]
+        by_name = {argument.name: is_write for argument, is_write in zip(arguments, written, strict=True)}
         rows = []
-        for name, value in (*zip(names, given, strict=False), *named.items()):
-            alias = arguments[name].alias_info if name in arguments else None
-            rows += [(name, bool(alias is not None and alias.is_write))] * len(self._tensors(value))
+        for number, (name, value) in enumerate(zip(names, given, strict=False)):
+            rows += [(name, number < len(written) and written[number])] * len(self._tensors(value))
+        for name, value in named.items():
+            rows += [(name, by_name.get(name, False))] * len(self._tensors(value))
         return rows
 
     def _share(self, left: _Tensor, right: _Tensor) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.migrate.importing.operators import is_below_autograd
 from opwright.migrate.importing.registration import RegistrationStatement
@@ -17,6 +17,8 @@ from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index
 
 _TENSOR: Final = re.compile(r"\b(?:Tensor|TensorList)\b")
+_LIST: Final = re.compile(r"List|Ref\b|vector|array")
+_OPERATORS: Final = ("+", "-", "*", "/")
 #: Functions whose results record nothing, whatever their arguments are.
 _NEW: Final = re.compile(
     r"(?:new_)?(?:empty|zeros|ones|full|tensor|arange|eye|linspace|rand\w*|from_blob)\w*|scalar_tensor|detach"
@@ -33,42 +35,47 @@ _GUARDS: Final = re.compile(r"NoGradGuard|InferenceMode|AutoDispatchBelow\w+|Aut
 _DEPTH: Final = 5
 
 
+#: A function and its body.
+_Function: TypeAlias = tuple[CppFunction, Sequence[Token]]
+
+
 def with_recorded(
     read: Iterable[RegistrationStatement], sources: Iterable[CppSource]
 ) -> Iterator[RegistrationStatement]:
     """Registrations with the operators whose results kernels for devices give."""
-    defined: dict[str, tuple[CppFunction, Sequence[Token]]] = {}
+    defined: dict[str, _Function] = {}
     for source in sources:
         for statement in statements(source):
             function = function_of(statement, source.path) if statement.body else None
             if function is not None:
                 defined[function.name] = function, statement.body
-    bodies = {name.rpartition("::")[2]: body for name, (_, body) in defined.items()}
+    bodies = {name.rpartition("::")[2]: function for name, function in defined.items()}
     for row in read:
         is_below = row.keys and row.kernel in defined and is_below_autograd(row.keys)
         yield row._replace(gives=recorded_call(*defined[row.kernel], bodies)) if is_below else row
 
 
-def recorded_call(function: CppFunction, body: Sequence[Token], bodies: Mapping[str, Sequence[Token]]) -> str:
+def recorded_call(function: CppFunction, body: Sequence[Token], bodies: Mapping[str, _Function]) -> str:
     """The call whose result a kernel gives or writes, if it may record gradients; empty if none is known.
 
-    `bodies` are those of functions by their names without namespaces.
+    `bodies` are functions by their names without namespaces.
     """
     if any(_GUARDS.fullmatch(token.text) for token in body):
         return ""
-    parameters = zip(function.names, function.parameters, strict=False)
-    results = _Results(body, {name for name, type in parameters if _TENSOR.search(type)}, bodies, 0)
+    results = _Results(function, body, bodies, 0)
     return (results.recorded() if _TENSOR.search(function.result) else "") or results.written()
 
 
 class _Results:
-    """The results of one function."""
+    """The results of one function, and what it writes."""
 
     def __init__(
-        self, body: Sequence[Token], tensors: set[str], bodies: Mapping[str, Sequence[Token]], depth: int
+        self, function: CppFunction, body: Sequence[Token], bodies: Mapping[str, _Function], depth: int
     ) -> None:
+        parameters = [*zip(function.names, function.parameters, strict=False)]
         self._body = body
-        self._tensors = tensors
+        self._tensors = {name for name, type in parameters if _TENSOR.search(type)}
+        self._lists = {name for name, type in parameters if _LIST.search(type)}
         self._bodies = bodies
         self._depth = depth
         self._seen: set[str] = set()
@@ -80,18 +87,57 @@ class _Results:
                 return call
         return ""
 
-    def written(self) -> str:
-        """The call that writes to a tensor of the function, of the first that gets what records."""
+    def written(self, only: str = "") -> str:
+        """The call that writes what records to a tensor of the function, or to this one, or to a part of it."""
         for index, token in enumerate(self._body):
-            method, opening = self._text(index + 2), index + 3
-            is_written = self._text(index + 1) in (".", "->") and method.endswith("_") and self._text(opening) == "("
-            if token.text in self._tensors and is_written:
-                is_given = any(
-                    len(part) == 1 and part[0].text in self._tensors for part in arguments(self._body, opening)
-                )
-                if is_given or self._in_expression(opening + 1):
-                    return f"`{method}()` in `{token.text}`"
+            name = token.text
+            if token.kind != "name" or not self._begins_name(index):
+                continue
+            is_tensor = name == only or (not only and (name in self._tensors or self._is_part(name)))
+            if is_tensor and (call := self._changed(index)):
+                return f"{call} in `{name}`"
         return ""
+
+    def _begins_name(self, index: int) -> bool:
+        return self._text(index - 1) not in (".", "->", "::")
+
+    def _is_part(self, name: str) -> bool:
+        """Whether a variable gets a tensor of the function, or what a method of one gives, which may be a part."""
+        starts = [self._given_at(index) for index, token in enumerate(self._body) if token.text == name]
+        return any(
+            self._text(start) in self._tensors and self._text(start + 1) in (";", ".", "->", "[")
+            for start in filter(None, starts)
+        )
+
+    def _changed(self, index: int) -> str:
+        """What changes the tensor whose name is here in place, or a part of it, and gets what records."""
+        at = index + 1
+        while self._text(at) == "[" or (self._text(at) in (".", "->") and self._text(at + 2) == "("):
+            opening = at if self._text(at) == "[" else at + 2
+            if opening != at and self._text(at + 1).endswith("_"):
+                parts = arguments(self._body, opening)
+                is_given = any(len(part) == 1 and part[0].text in self._tensors for part in parts)
+                return f"`{self._text(at + 1)}()`" if is_given or self._in_expression(opening + 1) else ""
+            at = closing_index(self._body, opening) + 1
+        sign = self._text(at) if self._text(at) in _OPERATORS else ""
+        if self._text(at + bool(sign)) == "=" and self._text(at + bool(sign) + 1) != "=" and (sign or at > index + 1):
+            start = at + bool(sign) + 1
+            is_given = self._text(start) in self._tensors and self._text(start + 1) == ";"
+            return f"`{sign}=`" if is_given or self._in_expression(start) else ""
+        return self._written_by_call(index)
+
+    def _written_by_call(self, index: int) -> str:
+        """What a function that gets the tensor whose name is here, and nothing of it, writes into it."""
+        opening = next((at for at in range(index, -1, -1) if self._text(at) in ("(", ";", "{", "}")), 0)
+        called = self._bodies.get(self._text(opening - 1)) if self._text(opening) == "(" else None
+        if called is None or self._depth >= _DEPTH:
+            return ""
+        parts = arguments(self._body, opening)
+        place = next((at for at, part in enumerate(parts) if len(part) == 1 and part[0] == self._body[index]), None)
+        if place is None or place >= len(called[0].names) or not _TENSOR.search(called[0].parameters[place]):
+            return ""
+        written = _Results(*called, self._bodies, self._depth + 1).written(called[0].names[place])
+        return written.partition(" in ")[0]
 
     def _text(self, index: int) -> str:
         return self._body[index].text if 0 <= index < len(self._body) else ""
@@ -105,15 +151,27 @@ class _Results:
                 if call := self._of_call(index):
                     return call
                 index = closing_index(self._body, index + 1)
-            elif token.kind == "name" and not is_call and self._text(index - 1) not in (".", "->", "::"):
-                if self._text(index + 1) in ("+", "-", "*", "/") and token.text in self._tensors:
-                    return f"`{token.text} {self._text(index + 1)} ...`"
-                if call := self._of_variable(token.text):
+            elif token.kind == "name" and not is_call and self._begins_name(index):
+                call = self._of_operator(index) or self._of_variable(token.text)
+                if call:
                     return call
             index += 1
             if self._text(index) == "}" and self._text(index + 1) != ";" and self._text(index + 1) not in (",", ")"):
                 break
         return ""
+
+    def _of_operator(self, index: int) -> str:
+        """The expression of a sign, or of an index, and the tensor whose name is here."""
+        name = self._text(index)
+        if name not in self._tensors:
+            return ""
+        if self._text(index + 1) in _OPERATORS:
+            return f"`{name} {self._text(index + 1)} ...`"
+        before = self._body[index - 2 : index]
+        is_operand = len(before) == 2 and (before[0].kind in ("name", "number") or before[0].text in (")", "]"))
+        if before and (before[-1].text == "-" or (before[-1].text in _OPERATORS and is_operand)):
+            return f"`{'... ' if is_operand and before[0].text != 'return' else ''}{before[-1].text} {name}`"
+        return f"`{name}[...]`" if self._text(index + 1) == "[" and name not in self._lists else ""
 
     def _of_call(self, index: int) -> str:
         name, before = self._text(index), self._text(index - 1)
@@ -123,18 +181,21 @@ class _Results:
         follows = self._text(end + 1) in (".", "->") and _NEW.fullmatch(self._text(end + 2))
         if follows or self._text(index + 1) != "(":
             return ""
-        arguments = {token.text for token in self._body[index + 1 : end]}
+        names = {token.text for token in self._body[index + 1 : end]}
         if before in (".", "->"):
             return f"`{name}()`"
-        if before == "::" and self._text(index - 2) in ("at", "torch"):
-            return f"`{name}()`" if arguments & self._tensors else ""
-        body = self._bodies.get(name)
-        if body is None and any(self._text(at) == name and self._text(at + 2) == "[" for at in range(index)):
+        first = index
+        while self._text(first - 1) == "::":
+            first -= 2
+        if {"at", "torch"}.intersection(self._text(at) for at in range(max(first, 0), index)):
+            return f"`{name}()`" if names & self._tensors or self._in_expression(index + 2) else ""
+        called = self._bodies.get(name)
+        if called is None and any(self._text(at) == name and self._text(at + 2) == "[" for at in range(index)):
             # A lambda.
             return self._of_variable(name)
-        if body is None or self._depth >= _DEPTH or any(_GUARDS.fullmatch(token.text) for token in body):
+        if called is None or self._depth >= _DEPTH or any(_GUARDS.fullmatch(token.text) for token in called[1]):
             return ""
-        return _Results(body, self._tensors, self._bodies, self._depth + 1).recorded()
+        return _Results(*called, self._bodies, self._depth + 1).recorded()
 
     def _given_at(self, index: int) -> int:
         """Where the expression begins that a variable, or a part of it, gets where it is named; 0 if it gets none."""
@@ -157,18 +218,15 @@ class _Results:
         return index + 2 if following == "=" and self._text(index + 2) != "=" else 0
 
     def _of_variable(self, name: str) -> str:
-        """The call that gives a variable its value, or changes it in place with a tensor of the function."""
-        if name in self._seen or name in self._tensors or len(self._seen) > 99:
+        """The call that gives a variable its value, or changes it in place with what records."""
+        if name in self._seen or len(self._seen) > 99:
             return ""
         self._seen.add(name)
         for index, token in enumerate(self._body):
-            if token.text != name:
+            if token.text != name or not self._begins_name(index):
                 continue
             if (start := self._given_at(index)) and (call := self._in_expression(start)):
                 return call
-            following, method = self._text(index + 1), self._text(index + 2)
-            if following in (".", "->") and method.endswith("_") and self._text(index + 3) == "(":
-                given = self._body[index + 3 : closing_index(self._body, index + 3)]
-                if any(token.text in self._tensors for token in given):
-                    return f"`{method}()`"
+            if call := self._changed(index):
+                return call
         return ""
