@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -239,6 +240,26 @@ def test_views_and_alias_sets_that_no_run_takes(tmp_path: Path) -> None:
     assert kernels(operators) == {**{name: kept for name, (_, kept) in schemas.items() if kept}, "all": "f"}
     (tmp_path / "acme.yaml").write_text(library_text(operators.imported, operators.head))
     assert main(["generate", "--library", "acme.yaml", "--out", "out"]) == 0
+
+
+def test_kernels_in_python_of_operators_that_cpp_defines(capsys: pytest.CaptureFixture[str]) -> None:
+    """What they call records gradients: alone they have no generated kernels, and beside others these are lost."""
+    definitions = "".join(f'm.def("{name}(Tensor x) -> Tensor");\n' for name in ("alone", "beside", "faked", "graded"))
+    implemented = "".join(f'm.impl("{name}", &f);\n' for name in ("beside", "faked"))
+    cpp = f"{KERNELS}TORCH_LIBRARY(acme, m) {{\n{definitions}}}\nTORCH_LIBRARY_IMPL(acme, CPU, m) {{\n{implemented}}}\n"
+    rows = (("alone", "CPU"), ("beside", "CUDA"), ("faked", "Meta"), ("graded", "CPU"), ("graded", "Autograd"))
+    python = "".join(f'torch.library.impl("acme::{name}", "{key}", lambda x: x * 2)\n' for name, key in rows)
+    operators = read(a_cpp=cpp, a_py=f"import torch\n{python}")
+    assert kernels(operators) == {"alone": "by hand", "beside": "f", "faked": "f", "graded": ""}
+    (lost,) = [reason for _, reason in operators.imported.left if "its gradients are gone" in reason]
+    assert lost.startswith("Python adds to `beside` for CUDA: its gradients are gone: write a derivative")
+    assert main(["import", "csrc", "--out", "acme.yaml"]) == 0
+    assert main(["import", "csrc", "--out", "acme.yaml", "--check"]) == 1
+    printed = capsys.readouterr().out
+    assert re.search(
+        r"lost: `acme::beside`: .*`lambda x: x \* 2` gives the result of what it calls, which rec", printed
+    )
+    assert "`acme::alone`" not in printed
 
 
 def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> None:

@@ -376,13 +376,13 @@ def _answer(row: _Row, key: str, side: RegisteredSide) -> Registered:
 class Explanations(NamedTuple):
     """What explains differences, and what differs beside the dispatcher.
 
-    `recording` are the names of kernels that record gradients themselves, with what they do, `gradients` the arguments
-    to which the classes of Autograd's kernels give gradients, as far as these were read, and `wrong_types` what is said
-    of kernels with other types than generated code calls them with. The classes of operators that are `raising` only
-    raise in the backward pass.
+    `recording` says which kernels of operators record gradients themselves, `gradients` are the arguments to which the
+    classes of Autograd's kernels give gradients, as far as these were read, and `wrong_types` is what is said of
+    kernels with other types than generated code calls them with. The classes of operators that are `raising` only raise
+    in the backward pass.
     """
 
-    recording: Mapping[str, str]
+    recording: Mapping[OperatorKey, str]
     gradients: Mapping[OperatorKey, frozenset[str]]
     wrong_types: Mapping[OperatorKey, Sequence[str]]
     raising: frozenset[OperatorKey] = frozenset()
@@ -484,8 +484,9 @@ class _Comparison(NamedTuple):
         if new.does == _RAISES:
             if isinstance(old, Registered) and operator in self.explanations.raising:
                 return "intended", ", as its class does"
-            recording = self._recording(operator) if isinstance(old, str) else ""
-            return ("lost" if isinstance(old, Registered) or recording else "intended"), recording
+            recording = self.explanations.recording.get(operator) if isinstance(old, str) else None
+            is_lost = isinstance(old, Registered) or recording is not None
+            return ("lost" if is_lost else "intended"), f"; {recording}" if recording else ""
         if isinstance(old, str):
             return "intended", ""
         if new.does == _GENERATED["Autograd"]:
@@ -494,12 +495,6 @@ class _Comparison(NamedTuple):
             return ("lost", f", but not of {named}") if missing else ("intended", "")
         is_declared = new.does in (_GENERATED[META.name], _GENERATED["Autocast"], _GENERATED["FuncTorchBatched"])
         return ("intended" if is_declared else "lost"), ""
-
-    def _recording(self, operator: OperatorKey) -> str:
-        """What is lost if calls of kernels record no gradients; empty if no kernel is known to record any."""
-        names = {name for kernel in self.before.kernels.get(operator, {}).values() for name, *_ in kernel.names}
-        recording = sorted(names & self.explanations.recording.keys())
-        return f"; `{recording[0]}` {self.explanations.recording[recording[0]]}" if recording else ""
 
 
 def raises_in_backward(registered: Registered) -> bool:

@@ -113,6 +113,25 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
     return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable, tuple(refused))
 
 
+def with_python_kernels(statements: Iterable[RegistrationStatement]) -> list[RegistrationStatement]:
+    """Statements with what kernels in Python give, of operators that C++ defines: others have no generated code."""
+    rows = [*statements]
+    in_cpp = {(row.namespace, row.name) for row in rows if row.schema and not _is_python(row)}
+    in_cpp -= {(row.namespace, row.name) for row in rows if any(key.startswith("Autograd") for key in row.keys)}
+    return [
+        row._replace(gives="what it calls")
+        if (row.namespace, row.name) in in_cpp and _is_python(row) and _may_record(row)
+        else row
+        for row in rows
+    ]
+
+
+def _may_record(row: RegistrationStatement) -> bool:
+    """Whether a kernel in Python may call operators that record gradients under PyTorch's fallback."""
+    is_below = bool(row.keys) and META.name not in row.keys and is_below_autograd(row.keys)
+    return is_below and not row.registrar and "fallthrough" not in row.by_hand
+
+
 def _with_views_by_hand(statements: Sequence[RegistrationStatement]) -> Iterator[RegistrationStatement]:
     """Statements in which the kernels of a view stay by hand, unless the sources have the copying form of it, too.
 
@@ -166,12 +185,17 @@ class _Operator:
         statement_rows = [row for row in statements if not row.schema or row in defining]
         read_rows = [row for row in statement_rows if not row.is_unread]
         added = [row for row in read_rows if _is_python(row) and not _is_python(definitions[0])]
+        staying = set(added)
+        others = [row for row in statement_rows if row not in staying]
+        # Without a kernel of another kind, nothing is to be generated either.
+        is_by_hand = any(row.gives for row in added) and not any(row.keys for row in others)
         for row in added:
             advice = (text for key in row.keys for start, text in _ADVICE.items() if key.startswith(start))
-            what = next(advice, "it stays")
-            self.left.append((row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {what}"))
-        staying = set(added)
-        self._build(definitions, [row for row in statement_rows if row not in staying])
+            stays = f"its gradients are gone: {RECORDS}" if row.gives and not is_by_hand else "it stays"
+            self.left.append(
+                (row.place, f"Python adds to `{row.name}` for {', '.join(row.keys)}: {next(advice, stays)}")
+            )
+        self._build(definitions, others, is_by_hand=is_by_hand)
 
     def _definitions(self, statements: Sequence[RegistrationStatement]) -> list[RegistrationStatement]:
         """The statements with the schema of the first of them; others stay."""
@@ -200,7 +224,13 @@ class _Operator:
                 self.left.append((statement.place, f"`{statement.name}` has another schema here, which stays by hand"))
         return alike
 
-    def _build(self, definitions: Sequence[RegistrationStatement], statements: Sequence[RegistrationStatement]) -> None:
+    def _build(
+        self,
+        definitions: Sequence[RegistrationStatement],
+        statements: Sequence[RegistrationStatement],
+        *,
+        is_by_hand: bool,
+    ) -> None:
         first = definitions[0]
         conditions = either_conditions([row.conditions for row in definitions])
         notes = [(row.place, note) for row in statements for note in row.notes]
@@ -238,9 +268,8 @@ class _Operator:
         }
         by_hand.update(row for rows in kernels.values() if len({row.kernel for row in rows}) > 1 for row in rows)
         named = [row for row in statements if row.keys and row not in by_hand]
-        is_by_hand = bool(by_hand) and not (
-            named and all(is_apart(row.keys) and not _records_itself(row) for row in by_hand)
-        )
+        is_beside = bool(named) and all(is_apart(row.keys) and not _records_itself(row) for row in by_hand)
+        is_by_hand = is_by_hand or (bool(by_hand) and not is_beside)
         if is_by_hand:
             # There is nothing to do about a kernel that stays.
             notes = [(place, note.removesuffix(f": {RECORDS}")) for place, note in notes]

@@ -30,7 +30,7 @@ from opwright.migrate.importing.drafts import DraftedDerivatives, draft_derivati
 from opwright.migrate.importing.explained import ExplainedLibrary, explained, whole_process
 from opwright.migrate.importing.library_file import LibraryHead, callers, library_text, most_common
 from opwright.migrate.importing.module_reader import ModuleOptions
-from opwright.migrate.importing.operators import ImportedOperators, import_operators
+from opwright.migrate.importing.operators import ImportedOperators, import_operators, with_python_kernels
 from opwright.migrate.importing.process import loaded_library, proven_outputs
 from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, module_text
 from opwright.migrate.importing.python_reader import python_files_with_registrations, read_python_sources
@@ -168,6 +168,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         statements = [*process.statements]
     else:
         statements = with_unread(statements, [*read.code, *from_python.code])
+    statements = with_python_kernels(statements)
     if tried is not None:
         statements = with_tried(statements, tried)
     statements = _with_callers_refused(statements, read.declared)
@@ -439,10 +440,13 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     # No library file takes the place of a kernel for all operators.
     after.fallbacks.update(before.fallbacks)
     cpp = [file for file in read.files if file.path.endswith(CPP_SUFFIXES)]
-    gives = "gives the result of {}, which records gradients: these are gone"
-    recording = {row.kernel: gives.format(row.gives) for row in read.statements if row.gives}
-    classes = "applies a class of autograd, whose gradients are gone"
-    recording.update({row.kernel: classes for row in read.statements if row.records})
+    gives = "`{}` gives the result of {}, which records gradients: these are gone"
+    classes = "`{}` applies a class of autograd, whose gradients are gone"
+    recording = {
+        (row.namespace, row.name): (classes if row.records else gives).format(row.kernel or row.by_hand, row.gives)
+        for row in sorted(read.statements, key=lambda row: bool(row.records))
+        if row.gives or row.records
+    }
     wrong_types: dict[OperatorKey, list[str]] = {}
     for namespace, name, text in wrong_kernels(libraries, cpp):
         wrong_types.setdefault((namespace, name), []).append(text)
