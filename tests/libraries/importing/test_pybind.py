@@ -302,7 +302,25 @@ void by_call(const at::Tensor& x, at::Tensor y) { table("run")(x, y); }
 void by_list(at::Tensor x, at::Tensor y) {
   std::vector<at::Tensor> all{x, y}; at::cat(all); for (auto& z : all) z.sum(); }
 void by_loop_of_sums(at::Tensor x, std::vector<at::Tensor> ys) { for (const auto& y : ys) x.add_(y); }
+void by_table(const at::Tensor& x, at::Tensor y) { table[x.dim()](x, y); }
+void by_choice(const at::Tensor& x, at::Tensor y) { (x.dim() ? y : other).zero_(); }
+void by_cast(const at::Tensor& x, const at::Tensor& y) { const_cast<at::Tensor&>(y).zero_(); }
+void by_tie(const at::Tensor& x, at::Tensor y) { auto [a, b] = std::tie(x, y); b.zero_(); }
+void by_struct(const at::Tensor& x, at::Tensor y) { at::_ops::copy_::call(y, x, false); }
+void by_last(const at::Tensor& x, at::Tensor y) { at::_ops::sin_out::call(x, y); }
+void by_storage(const at::Tensor& x, at::Tensor y) { std::memset(y.storage().mutable_data(), 0, 4); }
+void by_iterator(const at::Tensor& x, at::Tensor y) { at::TensorIteratorConfig().add_output(y).add_input(x).build(); }
+void by_sum(const at::Tensor& x, at::Tensor y) { (x + y).zero_(); std::make_tuple(x, y); at::_ops::sin::call(y); }
 PYBIND11_MODULE(acme, m) {
+  m.def("by_table", &by_table);
+  m.def("by_choice", &by_choice);
+  m.def("by_cast", &by_cast);
+  m.def("by_tie", &by_tie);
+  m.def("by_struct", &by_struct);
+  m.def("by_last", &by_last);
+  m.def("by_storage", &by_storage);
+  m.def("by_iterator", &by_iterator);
+  m.def("by_sum", &by_sum);
   m.def("by_loop", &by_loop);
   m.def("by_object", &by_object);
   m.def("by_call", &by_call);
@@ -310,7 +328,10 @@ PYBIND11_MODULE(acme, m) {
   m.def("by_loop_of_sums", &by_loop_of_sums);
 }
 """)
+    one = ("table", "choice", "cast", "tie", "struct", "last", "storage", "iterator")
     assert [*imported("csrc")] == [
+        *[f"by_{name}(Tensor x, Tensor(a!) y) -> ()" for name in one],
+        "by_sum(Tensor x, Tensor y) -> ()",
         "by_loop(Tensor x, Tensor(a!)[] ys) -> ()",
         "by_object(Tensor x, Tensor(a!) y) -> ()",
         "by_call(Tensor x, Tensor(a!) y) -> ()",

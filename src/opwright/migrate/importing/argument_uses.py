@@ -53,6 +53,12 @@ _VIEWS: Final = frozenset(
         "index_select",
     ]
 )
+#: Methods of tensors that give what writes their memory.
+_INSIDES: Final = frozenset(("storage", "untyped_storage", "unsafeGetTensorImpl", "set_data", "mutable_grad"))
+#: Functions of C++'s library that hand on a reference, and methods of PyTorch's iterators that get what is written.
+_REFERENCES: Final = re.compile(
+    r"std::(?:tie|ref|addressof|forward_as_tuple|bind\w*|invoke|apply|thread|async)|.*add_\w*output"
+)
 _GENERIC_CALLS: Final = frozenset(
     ["if", "while", "switch", "return", "sizeof", "decltype", "for", "catch", "device_of", "get_device"]
 )
@@ -366,6 +372,8 @@ class _Body:
                 if _POINTERS.match(method) is not None:
                     kind, is_indexed = "accessor" if "accessor" in method else "pointer", False
                 elif kind == "tensor":
+                    if method in _INSIDES:
+                        yield self._found(MAYBE_WRITTEN, start, f"`{method}`")
                     if method not in _VIEWS:
                         return
                     is_indexed = True
@@ -509,13 +517,13 @@ class _Body:
         if plain == "for" and self._text(start - 1) == ":" and self._tokens[start - 2].kind == "name":
             self._names.setdefault(self._text(start - 2), kind)
             return
-        if kind == "tensor" and self._text(opening - 1) == ")" and self._text(end) in (",", ")"):
+        if kind == "tensor" and self._text(opening - 1) in (")", "]") and self._text(end) in (",", ")"):
             yield self._found(MAYBE_WRITTEN, start, "what a call gives")
             return
         if not plain or _CASTS.fullmatch(plain):
-            if re.search(r"\bconst\b", template):
-                return
-            yield from self._flow(at, closing_index(self._tokens, opening) + 1, kind)
+            is_value = self._text(start - 1) in ("(", ":", "?") and self._text(end) in (")", ":")
+            if (is_value or kind != "tensor") and not re.search(r"\bconst\b", template):
+                yield from self._uses_at(at, kind, closing_index(self._tokens, opening))
             return
         if plain in _GENERIC_CALLS:
             return
@@ -525,6 +533,9 @@ class _Body:
             self._text(start - 1) not in ("(", ",", ":", "?") or self._text(end) not in (")", ",", ":")
         ):
             # An expression of the tensor.
+            return
+        if kind == "tensor" and _REFERENCES.fullmatch(name):
+            yield self._found(MAYBE_WRITTEN, start, f"`{plain}`")
             return
         if self._text(at - 1) in (".", "->"):
             is_unread = not self._is_const and not self._is_tensor(at - 2)
@@ -547,7 +558,10 @@ class _Body:
         elif plain.startswith(("atomic", "cudaMemcpy", "memcpy", "__ldg")):
             return
         elif is_own and kind == "tensor":
-            if not number and (plain.endswith("_out") or (plain.endswith("_") and not plain.startswith("_"))):
+            # An operator is called by its name, or by that of a struct, which has `out` last.
+            operator = name.rpartition("::")[0].rpartition("::")[2] if "::_ops::" in f"::{name}" else plain
+            is_out = operator.endswith("_out") and number == (0 if operator == plain else len(given) - 1)
+            if is_out or (not number and operator.endswith("_") and not operator.startswith("_")):
                 yield self._found(WRITTEN, start)
         elif not (kind == "tensor" and (self._only_checks(plain) or name.startswith("std::"))):
             yield self._found(MAYBE_WRITTEN, start, f"`{plain}`")
