@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
@@ -18,7 +19,14 @@ from opwright.source.diagnostic import Fault
 
 STYLES = Path(__file__).parent / "styles"
 #: The sources with styles, by the first letter of the names of these.
-SOURCES = {"s": "styles.cpp", "p": "styles.py", "t": "further.cpp", "q": "further.py"}
+SOURCES = {
+    "s": "styles.cpp",
+    "p": "styles.py",
+    "t": "further.cpp",
+    "q": "further.py",
+    "u": "latest.cpp",
+    "v": "latest.py",
+}
 #: The kernels that `custom_op` registers beside those that a source names.
 BY_CUSTOM_OP = ("Autograd", "ADInplaceOrView", "Meta")
 
@@ -47,23 +55,54 @@ def build(source: Path, library: Path) -> None:
 @pytest.fixture
 def modules(sources: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """The modules and the libraries of all styles, which are built."""
-    for name in ("styles", "further", "second"):
+    for name in ("styles", "further", "latest", "second"):
         build(sources / f"{name}.cpp", sources / f"built_{name}.so")
     monkeypatch.setenv("T18", str(sources / "built_second.so"))
-    return ("styles", "further_late", str(sources / "built_styles.so"), str(sources / "built_further.so"))
+    built = [str(sources / f"built_{name}.so") for name in ("styles", "further", "latest")]
+    return ("styles", "further_late", "latest", *built)
 
 
 def test_places_of_each_style_are_named(sources: Path) -> None:
     """Of each style, the operators are read, or a place says that something was not."""
     read = read_operators(ImportRequest((str(sources),), (), {}, "o.yaml"))
     namespaces = {operator.namespace for operator in read.imported.operators}
-    names = {name for path in SOURCES.values() for name in re.findall(r"\b[sptq]\d\d\b", (sources / path).read_text())}
-    assert len(names) >= 210
+    texts = [(sources / path).read_text() for path in SOURCES.values()]
+    names = {name for text in texts for name in re.findall(r"\b[sptquv]\d\d\b", text)}
+    assert len(names) >= 240
     for name in sorted(names - namespaces):
         path = SOURCES[name[0]]
         rows = (sources / path).read_text().splitlines()
         told = {place.first for place, _ in read.imported.left if place.path.endswith(path)}
         assert any(name in "".join(rows[max(number - 3, 0) : number]).lower() for number in told), name
+
+
+#: Registrations that stand in a file alone, of operators of another one.
+LONE = [
+    'static auto h = c10::Dispatcher::singleton().registerImpl({"lone::f", ""}, key, kernel, schema, nullptr, "x");',
+    'static int n = aoti_torch_library_impl(library, "f", &boxed);',
+    'void more(Lib& l) { l . impl ("f", c10::DispatchKey::AutogradCPU, &same); }',
+    'static auto& done = library->impl("f", &same);',
+    'static auto t = torch::class_<Thing>("lone", "Thing");',
+    "from torch import library\nlibrary.define('lone::g', '(Tensor x) -> Tensor')",
+    "import torch\n@torch.ops.lone.f.default.py_impl(torch._C.DispatchKey.AutogradCPU)\ndef f(x): return x",
+    "import torch\ntorch.ops.lone.f.default.py_kernels[key] = lambda x: x",
+    "import torch\nm = torch._C._dispatch_library('IMPL', 'lone', '')",
+    "from torch._library.custom_ops import CustomOpDef\ng = CustomOpDef('lone', 'g', schema, lambda x: x)",
+    "from a import lib\nlib.define('g(Tensor x) -> Tensor')",
+    "import a\na.lib . impl ('f', lambda x: x, 'AutogradCPU')",
+]
+
+
+@pytest.mark.parametrize("text", LONE)
+def test_files_with_one_registration_alone_are_read(text: str, tmp_path: Path) -> None:
+    """A file without the usual words is not silent: it is read, or its place is named."""
+    in_python = "import " in text
+    (tmp_path / "b.py" if in_python else tmp_path / "b.cpp").write_text(f"{text}\n")
+    (tmp_path / "a.cpp").write_text('TORCH_LIBRARY(lone, m) { m.def("f(Tensor x) -> Tensor"); }\n')
+    (tmp_path / "a.py").write_text("from torch.library import Library\nlib = Library('lone', 'FRAGMENT')\n")
+    read = read_operators(ImportRequest((str(tmp_path),), (), {}, "o.yaml"))
+    places = [place for place, _ in read.imported.left] + [row.place for row in read.statements]
+    assert any(os.path.basename(place.path).startswith("b.") for place in places)
 
 
 @pytest.mark.thorough
@@ -72,7 +111,7 @@ def test_places_of_each_style_are_named(sources: Path) -> None:
 def test_no_style_is_silent_or_falsely_alike(sources: Path, modules: tuple[str, ...]) -> None:
     """Each operator and each kernel of the process is in the file or named, and no silence counts as equality."""
     loaded = loaded_library(modules)
-    assert len({namespace for namespace, _ in loaded.operators}) >= 200
+    assert len({namespace for namespace, _ in loaded.operators}) >= 230
     request = ImportRequest((str(sources),), modules, {}, "o.yaml")
     written = write_import(request, force=False)
     assert written.told is not None
@@ -101,13 +140,15 @@ OTHER_FILES = {
     "styles.py": r"NAMES|TABLE|\bBase\b|_of\b|key_of_device|register_more|more_styles",
     "further.cpp": r"T30|dlopen",
     "further.py": r"further_names|kernel_|NS|plain_of_names|q13|q18",
+    "latest.cpp": "(?!)",
+    "latest.py": "(?!)",
 }
 
 
 def pieces(text: str) -> Iterator[tuple[str, str, str]]:
     """The styles of a source: the name, what stands before all of them, and the style."""
     first: dict[str, int] = {}
-    for match in re.finditer(r"(?i)\b([sptq]\d\d)(?=\b|_|[a-z])", text):
+    for match in re.finditer(r"(?i)\b([sptquv]\d\d)(?=\b|_|[a-z])", text):
         first.setdefault(match[1].lower(), text.rindex("\n", 0, match.start()) + 1)
     starts = [*first.values(), len(text)]
     for number, name in enumerate(first):

@@ -78,8 +78,11 @@ _PYTHON_MODULES: Final = ("set_python_module", "impl_abstract_pystub")
 #: PyTorch's macros for operators under autocast, in `ATen/autocast_mode.h`. The device is in the name, or the first
 #: argument; then come operator, overload and policy. Those that call another overload name the operator second.
 _POLICIES: Final = re.compile(r"KERNEL(?P<named>_DIFFERENT_REDISPATCH_SIGNATURE)?(?P<device>_[A-Z]+)?")
-#: Words that files with registrations have, one of them at least, or a macro for registrations.
-_WORDS: Final = ("_LIBRARY", "RegisterOperators", ".impl(", "torch::Library", *MODULE_MACROS)
+#: What files with registrations have, at least once, or a macro for registrations. A file that has none is not parsed.
+_REGISTERING: Final = re.compile(
+    r"_LIBRARY|RegisterOperators|\bLibrary\b|\b(?:impl|registerDef|registerImpl|registerFallback|registerName)\s*\("
+    rf"|aoti_torch_library|\bclass_\s*<|{'|'.join(MODULE_MACROS)}"
+)
 #: What TorchScript may assume of an operator.
 _ALIAS_ANALYSIS: Final = re.compile(r"AliasAnalysisKind::(?!FROM_SCHEMA)(\w+)")
 #: What builds with CUDA define.
@@ -157,10 +160,10 @@ class _PolicyKernel(NamedTuple):
 
 def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
     """Those of C++ files that may register something, or have a macro that does."""
-    chosen = [file for file in files if any(word in file.text for word in _WORDS)]
-    headers = [parse_cpp(file.path, file.text) for file in chosen if file.path.endswith(CPP_HEADERS)]
-    words = (*_WORDS, *_RECORDING, *registering_macros(headers))
-    return [file for file in files if any(word in file.text for word in words)]
+    chosen = {file.path: file for file in files if _REGISTERING.search(file.text)}
+    headers = [parse_cpp(path, file.text) for path, file in chosen.items() if path.endswith(CPP_HEADERS)]
+    words = (*_RECORDING, *registering_macros(headers))
+    return [file for file in files if file.path in chosen or any(word in file.text for word in words)]
 
 
 def read_cpp_sources(

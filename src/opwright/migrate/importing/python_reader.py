@@ -22,9 +22,15 @@ from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 
 #: What a source says that registers something, maybe by names that another source gives.
-_WORDS: Final = ("torch.library", "custom_op", "triton_op", "Library(", "register_", "impl_abstract", ".impl(")
+_REGISTERING: Final = re.compile(
+    r"\.library\b|import library\b|Library\b|_dispatch_library|[cC]ustom_?[oO]p|triton_op|register_|impl_abstract"
+    r"|\bimpl\b|\bdefine\b|py_impl|py_kernels"
+)
 _IMPORT: Final = re.compile(r"^[ \t]*(?:from|import)[ \t][^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 _LIBRARY: Final = "torch.library."
+#: What PyTorch has inside for registrations, and an operator as it is named in Python.
+_INSIDES: Final = ("_dispatch_library", "CustomOpDef", "py_impl", "py_kernels")
+_OPERATOR: Final = re.compile(r"\bops\.(\w+)\.")
 #: Functions that define an operator from a Python function, and the tag that they give it.
 _DEFINERS: Final = ("custom_op", "triton_op")
 _DEFINERS_TAG: Final = "pt2_compliant_tag"
@@ -110,7 +116,7 @@ class _Context(NamedTuple):
 
 def python_files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
     """Those of Python files that may register something, and those that these may import names from."""
-    registering = {file.path for file in files if any(word in file.text for word in _WORDS)}
+    registering = {file.path for file in files if _REGISTERING.search(file.text)}
     modules = {_module(file.path) for file in files if file.path in registering}
     imports = [text for file in files if file.path in registering for text in _IMPORT.findall(file.text)]
     imported = {word for text in imports for word in re.findall(r"\w+", text)} - modules
@@ -563,6 +569,10 @@ class _Reader:
                 self._tell_code(node, f"`{self._full_name(node)}`", "")
                 skipped.update(map(id, children))
             elif isinstance(node, ast.Attribute) and self._full_name(node).startswith(_LIBRARY):
+                skipped.update(map(id, children))
+            elif isinstance(node, (ast.Name, ast.Attribute)) and source_of(node).rpartition(".")[2] in _INSIDES:
+                operator = _OPERATOR.search(source_of(node))
+                self._tell_code(node, f"`{shorten(source_of(node))}`", operator[1] if operator is not None else "")
                 skipped.update(map(id, children))
             elif isinstance(node, ast.Constant) and node.value == "torch.library":
                 self._tell_code(node, "`torch.library`", "")

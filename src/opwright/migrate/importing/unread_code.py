@@ -160,6 +160,8 @@ def code_outside(
             yield UnreadCode(place, f"the class `{shorten(texts[1])}` of TorchScript", "", "", defines=True)
         elif token.text in _OF_DISPATCHER and texts[:1] == ["("] and before in (".", "->"):
             yield UnreadCode(place, f"`{token.text}` of the dispatcher", "", "")
+        elif token.text.startswith("aoti_torch_library_") and texts[:1] == ["("]:
+            yield UnreadCode(place, f"`{token.text}`", "", "")
         elif token.kind == "name" and token.text in macros:
             yield UnreadCode(place, f"the macro `{token.text}`", "", "")
         elif token.kind == "text" and (schema := _SCHEMA.match(token.text)) is not None:
