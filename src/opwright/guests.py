@@ -12,7 +12,7 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Final
+    from typing import Any, Final
 
 #: The package of each guest, in the order in which the tables have their rows.
 GUESTS: Final = ("opwright.libraries", "opwright.backends", "opwright.mobile")
@@ -28,6 +28,20 @@ def guest_rows(module: str = "rows") -> list[ModuleType]:
     """
     modules = [_module_of(guest, module) for guest in GUESTS]
     return [rows for rows in modules if rows is not None]
+
+
+def job_record(field: str) -> type[Any] | None:
+    """The class of the records that have one field of a job; None without a guest that has it.
+
+    >>> job_record("libraries")()
+    RunLibraries(libraries=())
+    """
+    for rows in guest_rows():
+        if field in rows.JOB_FIELDS:
+            module, _, name = rows.JOB_FIELDS[field].partition(":")
+            record: type[Any] = getattr(import_module(module), name)
+            return record
+    return None
 
 
 def wheels_module(module: str) -> ModuleType | None:

@@ -11,7 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from opwright.backends.emit.device_shims import device_shims
     from opwright.backends.emit.headers import structured_declarations, structured_includes
+    from opwright.backends.external_backend import BackendEntry, ExternalBackend
     from opwright.convention.c_shim import NoCForm, operator_key, shim_function
     from opwright.convention.public_api import cpp_name
     from opwright.cpp.binding import Binding
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from opwright.dialects.listed_operators import ListedOperator, known_operators, leave_out, listed_operators
     from opwright.dialects.named_files import read_beside
     from opwright.emit.aten.backend import kernel_signature
-    from opwright.emit.aten.c_shim import device_shims, shim_callee, shim_declaration, shim_definition, shim_kernel_key
+    from opwright.emit.aten.c_shim import shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.emitter import (
         DeclaredRead,
         Emitter,
@@ -64,7 +66,6 @@ if TYPE_CHECKING:
     from opwright.emit.file_family import file_family, text_family
     from opwright.emit.registrations import Registration
     from opwright.model.catalog import Catalog
-    from opwright.model.external_backend import BackendEntry, ExternalBackend
     from opwright.model.extra_values import ExtraValue, ExtraValues
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.plugins.activation import use_plugins
@@ -229,7 +230,8 @@ _MODULES: Final = {
     ),
     "dialects.listed_operators": ("ListedOperator", "known_operators", "leave_out", "listed_operators"),
     "emit.aten.backend": ("kernel_signature",),
-    "emit.aten.c_shim": ("device_shims", "shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
+    "backends.emit.device_shims": ("device_shims",),
+    "emit.aten.c_shim": ("shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
     "backends.emit.headers": ("structured_declarations", "structured_includes"),
     "emit.extensions": (
         "KernelCandidate",
@@ -257,7 +259,7 @@ _MODULES: Final = {
     "emit.registrations": ("Registration",),
     "emit.family": ("Check", "Family"),
     "model.catalog": ("Catalog",),
-    "model.external_backend": ("BackendEntry", "ExternalBackend"),
+    "backends.external_backend": ("BackendEntry", "ExternalBackend"),
     "model.extra_values": ("ExtraValue", "ExtraValues"),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
     "plugins.activation": ("use_plugins",),

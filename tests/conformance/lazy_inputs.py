@@ -14,15 +14,15 @@ from typing import NamedTuple
 
 import opwright
 from opwright.backends.choices import LazyNames
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.lazy.checks import check_lazy
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.convention import dispatcher
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.aten.backend import Backend, KernelUnit, members
 from opwright.emit.emitter import Job, Options
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import BackendEntry, ExternalBackend
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
@@ -176,7 +176,7 @@ def all_that_work(catalog: Catalog, rules: Rules) -> list[tuple[NativeFunction, 
     entries = [BackendEntry(function, kernels[function], span) for span, function in spans.items()]
     sink = Diagnostics()
     backend = LazyBackend(ExternalBackend(KEY, (), cpp_namespace="acme"), tuple(entries))
-    check_lazy(Job(catalog, rules, Options(guests=(LazyNames(),)), lazy_backends=[backend]), sink)
+    check_lazy(Job(catalog, rules, Options(guests=(LazyNames(),)), guests=[RunLazyBackends((backend,))]), sink)
     faults = {fault.labels[0].span for fault in sink if fault.severity is Severity.ERROR}
     kernels = {function: kernels[function] for span, function in spans.items() if span not in faults}
     left_out = {function for unit in catalog.groups for function in not_copied(unit, kernels)}

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.dialect.loader import load
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import BackendEntry, EntryOptions, ExternalBackend, Fallback, Guard
 from opwright.model.hooks import Hook, HookPosition, Implementation
+from opwright.model.wrapper_options import EntryOptions, Fallback, Guard
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from opwright.backends.dialect.loader import load
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.extra_key_reader import ExtraKeys
@@ -32,10 +33,10 @@ from opwright.dialects.named_files import read_beside
 from opwright.dialects.native_functions.loader import load as load_native
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.dialects.values import VERSION_FIELDS
-from opwright.libraries.dialect.loader import load as load_libraries
+from opwright.libraries.dialect.loader import load as load_operator_files
 from opwright.model.catalog import Catalog
-from opwright.model.external_backend import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, BackendEntry, ExternalBackend
 from opwright.model.extra_values import ExtraValues
+from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
@@ -244,7 +245,7 @@ def test_library_entries() -> None:
     sink = Diagnostics()
     text = "namespace: acme\noperators:\n- func: a(Tensor self) -> Tensor\n  cost: [{value: 3, since: 2.12}]\n"
     context = context_of(sink, extra_keys=reading({LIBRARY_ENTRY: (key,)}))
-    libraries = load_libraries([SourceFile("l.yaml", text)], context)
+    libraries = load_operator_files([SourceFile("l.yaml", text)], context)
     assert not list(sink)
     assert libraries[0].catalog.functions[0].values["cost"] == 3
 

@@ -9,9 +9,9 @@ import pytest
 
 from opwright.dialects.dialect import LoadContext
 from opwright.libraries.dialect.loader import load
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

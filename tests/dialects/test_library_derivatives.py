@@ -8,7 +8,7 @@ import pytest
 
 from opwright.dialects.dialect import LoadContext
 from opwright.libraries.dialect.loader import load
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

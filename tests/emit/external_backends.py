@@ -6,21 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from opwright.backends.emit import headers, registrations
+from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.emitter import EmitterSource, Job, Slots
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import (
-    NO_HEAD_OPTIONS,
-    BackendEntry,
-    BackendSection,
-    EntryOptions,
-    ExternalBackend,
-    HeadOptions,
-)
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from tests.emit.emitting import job_of, slots_of
 
 _OWN: Final = (Implementation.structured, Implementation.stub)
@@ -86,7 +80,7 @@ def backend_job(
         plain.catalog,
         plain.rules,
         plain.options,
-        backends=(backend,),
+        guests=(RunBackends((backend,)),),
         registration_text=plain.registration_text,
         extensions=extensions,
     )

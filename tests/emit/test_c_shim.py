@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from opwright.backends.emit.device_shims import device_shims
+from opwright.backends.external_backend import RunBackends
 from opwright.convention import c_shim
 from opwright.convention.c_shim import NoCForm, left_out, parameters, results
 from opwright.emit.aten.c_shim import (
     Target,
     check_c_forms,
-    device_shims,
     emitters,
     header_text,
     shim_declaration,
@@ -20,7 +21,7 @@ from opwright.emit.aten.c_shim import (
 )
 from opwright.emit.emitter import Options
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, CPU, CUDA
-from opwright.model.external_backend import EntryOptions
+from opwright.model.wrapper_options import EntryOptions
 from opwright.release.tables import ShimOperator, ShimVersion
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics, Severity
@@ -204,7 +205,7 @@ def test_shims_of_the_device_of_a_backend() -> None:
     )
     job = backend_job(entries, {"grow": EntryOptions()})
     names = [f"aten.{name}.default" for name in ("shared", "other", "missing", "amax", "grow")]
-    shims = device_shims(job, job.backends[0], "acme", names)
+    shims = device_shims(job, job.of(RunBackends).backends[0], "acme", names)
     assert [(shim.head.partition("(")[0].split()[-1], shim.called) for shim in shims] == [
         ("aoti_torch_acme_grow", "at::privateuse1::grow_symint"),
         ("aoti_torch_acme_shared", "at::compositeexplicitautograd::shared"),

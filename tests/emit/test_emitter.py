@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.emit.emitter import Lazy
+from opwright.backends.external_backend import RunBackends
+from opwright.emit.emitter import Job, Lazy, Options
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
+from opwright.mobile.executorch_operators import ExecutorchOperators
+from opwright.model.catalog import Catalog
+from opwright.model.library import library_names
 from opwright.source.diagnostic import FaultsFound
+from tests.emit.emitting import RULES
+
+#: The catalog of a library without operators.
+EMPTY = Catalog((), (), (), (), {})
 
 
 def test_a_lazy_value_is_computed_once() -> None:
@@ -35,3 +44,21 @@ def test_a_lazy_value_with_faults_raises_them_each_time() -> None:
         with pytest.raises(FaultsFound):
             lazy.get()
     assert calls == [1]
+
+
+def test_jobs_have_what_guests_loaded() -> None:
+    """A record of a guest is asked for by its class; plug-ins of version 1 of the API read its fields from the job."""
+    library = OperatorLibrary(library_names("acme"), EMPTY)
+    job = Job(EMPTY, RULES, Options(), guests=(RunLibraries((library,)),))
+    assert job.of(RunLibraries).libraries == (library,)
+    assert job.of(RunBackends).backends == ()
+    fields = {name: getattr(job, name) for name in ("libraries", "backends", "lazy_backends", "executorch")}
+    assert fields == {
+        "libraries": (library,),
+        "backends": (),
+        "lazy_backends": (),
+        "executorch": ExecutorchOperators(()),
+    }
+    with pytest.raises(AttributeError, match="a job has no `backend`"):
+        getattr(job, "backend")  # noqa: B009
+    assert job.replace(guests=()).of(RunLibraries) == RunLibraries()

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.choices import LazyNames
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.lazy.checks import check_lazy
 from opwright.backends.lazy.kernel import DEFAULT, LazyKernel, has_meta_function, kernel_definition, shape_declaration
 from opwright.backends.lazy.node import PLAIN, TORCHSCRIPT, node_class, node_of
+from opwright.backends.lazy_backend import LazyBackend, NodeEntry, RunLazyBackends
 from opwright.dialects.names import default_kernel_name
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.emit.emitter import Job, Options
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import BackendEntry, ExternalBackend
-from opwright.model.lazy_backend import LazyBackend, NodeEntry
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Severity
@@ -73,7 +73,7 @@ def is_refused(kind: str, kernel: LazyKernel, catalog: Catalog) -> bool:
     backend = LazyBackend(BACKEND, (entry,))
     if kind.endswith("node"):
         backend = LazyBackend(BACKEND, (), (NodeEntry(function, function.entry),))
-    check_lazy(Job(catalog, RULES, Options(guests=(NAMES[kind],)), lazy_backends=[backend]), sink)
+    check_lazy(Job(catalog, RULES, Options(guests=(NAMES[kind],)), guests=[RunLazyBackends((backend,))]), sink)
     return any(diagnostic.severity is Severity.ERROR for diagnostic in sink)
 
 
@@ -145,5 +145,7 @@ def test_kernels_that_cannot_be_generated_are_refused(name: str, names: LazyName
     sink.raise_if_errors()
     function = catalog[name]
     entry = BackendEntry(function, Kernel(KEY, name, "acme", False), function.entry)
-    check_lazy(Job(catalog, RULES, Options(guests=(names,)), lazy_backends=[LazyBackend(BACKEND, (entry,))]), sink)
+    check_lazy(
+        Job(catalog, RULES, Options(guests=(names,)), guests=[RunLazyBackends((LazyBackend(BACKEND, (entry,)),))]), sink
+    )
     assert [fault.code for fault in sink if fault.severity is Severity.ERROR] == [code]

@@ -9,6 +9,7 @@ import pytest
 from opwright.emit.emitter import Job, Options
 from opwright.libraries.emit.checks import check_c_shims, check_cpp, check_shapes, check_stable
 from opwright.libraries.frameworks.checks import check_frameworks
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.catalog import Catalog
 from opwright.source.diagnostic import Diagnostics
 from tests.dialects.cases import Case, load_cases
@@ -23,7 +24,7 @@ def checked(*texts: str) -> Diagnostics:
     """What the loader warns of, and what the checks report."""
     libraries, sink = loaded(*texts)
     sink.raise_if_errors()
-    job = Job(Catalog((), (), (), (), {}), RULES, Options(), libraries=libraries)
+    job = Job(Catalog((), (), (), (), {}), RULES, Options(), guests=[RunLibraries(libraries)])
     for check in (check_cpp, check_stable, check_shapes, check_c_shims, check_frameworks):
         check(job, sink)
     return sink

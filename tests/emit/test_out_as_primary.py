@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opwright.model.dispatch_key import Allocation
-from opwright.model.external_backend import EntryOptions, HeadOptions
+from opwright.model.wrapper_options import EntryOptions, HeadOptions
 from tests.emit.external_backends import backend_files, slot
 
 ENTRIES = """

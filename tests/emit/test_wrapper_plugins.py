@@ -9,6 +9,8 @@ import pytest
 
 from opwright.backends.emit.checks import check_wrappers
 from opwright.backends.emit.sections import registered_units, section_files
+from opwright.backends.external_backend import RunBackends
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.convention import dispatcher
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
@@ -33,10 +35,9 @@ from opwright.emit.extensions import (
 from opwright.emit.registrations import Registration
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
-from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
 from opwright.model.hooks import Hook, HookPosition, Implementation
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
 from opwright.source.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.emit.external_backends import backend_job, files_of, slot
@@ -261,7 +262,7 @@ def test_faults_of_selectors(select: Callable[..., str | None], code: str, messa
     (fault,) = checked(job)
     assert fault.code == code
     assert message in fault.message
-    assert fault.span == job.backends[0].sections[0].entries[0].span
+    assert fault.span == job.of(RunBackends).backends[0].sections[0].entries[0].span
 
 
 ACME_TENSOR = c_types.base("acme::Tensor")
@@ -485,13 +486,12 @@ def test_fingerprints_cover_choices_and_conventions() -> None:
 def test_wrappers_of_lazy_tensors_stay() -> None:
     """Plug-ins add nothing to the wrappers of lazy tensors."""
     job = backend_job(ENTRIES, OPERATORS, hooks(("before", lambda facts: "f();")))
-    (backend,) = job.backends
+    (backend,) = job.of(RunBackends).backends
     lazy = Job(
         job.catalog,
         job.rules,
         job.options,
-        backends=job.backends,
-        lazy_backends=[LazyBackend(backend, ())],
+        guests=[*job.guests, RunLazyBackends((LazyBackend(backend, ()),))],
         extensions=job.extensions,
     )
     added = [[bool(unit.additions) for unit in registered_units(section_files(each)[0], each)] for each in (job, lazy)]

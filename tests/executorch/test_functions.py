@@ -13,7 +13,12 @@ from opwright.mobile.executorch.functions_header import emitters
 from opwright.mobile.executorch.kernels import emitters as kernel_emitters
 from opwright.mobile.executorch.template_names import TEMPLATES
 from opwright.mobile.executorch_choices import ExecutorchOptions
-from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator, ExecutorchOperators
+from opwright.mobile.executorch_operators import (
+    ExecutorchKernel,
+    ExecutorchOperator,
+    ExecutorchOperators,
+    RunExecutorch,
+)
 from opwright.schema import parse_schema
 from tests.emit.emitting import job_of, slots_of
 
@@ -38,7 +43,9 @@ def functions(options: ExecutorchOptions, *, custom: bool = False, kernels: tupl
     operators = tuple(
         ExecutorchOperator(function, str(function.schema), kernels, custom) for function in plain.catalog.functions
     )
-    job = Job(plain.catalog, plain.rules, Options(guests=(options,)), executorch=ExecutorchOperators(operators))
+    job = Job(
+        plain.catalog, plain.rules, Options(guests=(options,)), guests=[RunExecutorch(ExecutorchOperators(operators))]
+    )
     return "".join(slots_of(emitters, "Functions.h", job)["Functions_declarations"])
 
 
@@ -121,7 +128,7 @@ def test_each_result_is_logged() -> None:
     )
     kernel = ExecutorchKernel("default", "opt", "mine::native")
     operator = ExecutorchOperator(plain.catalog["two.out"], entry, (kernel,))
-    job = Job(plain.catalog, plain.rules, plain.options, executorch=ExecutorchOperators((operator,)))
+    job = Job(plain.catalog, plain.rules, plain.options, guests=[RunExecutorch(ExecutorchOperators((operator,)))])
     texts = [
         text
         for emitter in kernel_emitters(job)

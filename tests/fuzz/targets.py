@@ -9,6 +9,8 @@ from random import Random
 from typing import Any
 
 from opwright.backends.choices import LazyNames
+from opwright.backends.external_backend import ExternalBackend, RunBackends
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
@@ -28,21 +30,20 @@ from opwright.emit.autograd import functions as autograd_functions
 from opwright.emit.autograd import inplace_or_view, python_functions, variable_type
 from opwright.emit.checks import check_emittable
 from opwright.emit.emitter import Job, Options
-from opwright.emit.registry import FAMILIES, checks_of, emitters, executorch_families
+from opwright.emit.registry import FAMILIES, checks_of, emitters
 from opwright.files.plan import file_specs
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.libraries.rows import LIBRARY
 from opwright.mobile.executorch_choices import ExecutorchOptions
+from opwright.mobile.executorch_operators import ExecutorchOperator, ExecutorchOperators, RunExecutorch
+from opwright.mobile.families import EXECUTORCH_FAMILIES
 from opwright.mobile.rows import EXECUTORCH, UPGRADERS
 from opwright.mobile.upgrader_tables import UpgraderTables
 from opwright.mobile.upgraders.emitter import upgrader_source
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import Derivatives
 from opwright.model.dispatch_key import CPU, dispatch_keys
-from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators
-from opwright.model.external_backend import ExternalBackend
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.more_inputs import Docstring
-from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import Selection
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -184,7 +185,7 @@ def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, 
     """Emits the files of libraries, after the checks that a run makes."""
     context.sink.raise_if_errors()
     functions = tuple([function for library in libraries for function in library.catalog.functions])
-    job = Job(Catalog(functions, (), (), dispatch_keys(), {}), RULES, Options(), libraries=libraries)
+    job = Job(Catalog(functions, (), (), dispatch_keys(), {}), RULES, Options(), guests=[RunLibraries(libraries)])
     for deferred in (False, True):
         for check in checks_of(["library"], deferred=deferred, tolerant=False):
             check(job, context.sink)
@@ -199,15 +200,21 @@ def use_libraries(libraries: tuple[OperatorLibrary, ...], context: LoadContext, 
 def use_backends(backends: tuple[ExternalBackend, ...], context: LoadContext, length: int) -> object:
     """Emits the files of backends, after the checks that a run makes."""
     libraries = tuple([library for backend in backends for library in backend.libraries])
-    job = Job(context.operators, RULES, Options(), backends=backends, libraries=libraries, extensions=EXTENSIONS)
+    job = Job(
+        context.operators,
+        RULES,
+        Options(),
+        guests=[RunBackends(backends), RunLibraries(libraries)],
+        extensions=EXTENSIONS,
+    )
     return emitted_family("backend", job, context) + emitted_family("library", job, context)
 
 
 def use_lazy(backends: tuple[LazyBackend, ...], context: LoadContext, length: int) -> object:
     """Emits the files of lazy tensors, in one style or the other, after the checks that a run makes."""
     names = LazyNames(forced_fallback=length % 3 == 0, style=("plain", "torchscript")[length % 2])
-    own = [backend.backend for backend in backends]
-    job = Job(context.operators, RULES, Options(guests=(names,)), backends=own, lazy_backends=backends)
+    own = tuple([backend.backend for backend in backends])
+    job = Job(context.operators, RULES, Options(guests=(names,)), guests=[RunBackends(own), RunLazyBackends(backends)])
     return emitted_family("lazy", job, context)
 
 
@@ -217,8 +224,8 @@ def use_executorch(operators: tuple[ExecutorchOperator, ...], context: LoadConte
         operators = tuple([operator._replace(is_custom=True) for operator in operators])
     options = ExecutorchOptions(aten_mode=length % 5 == 0, as_reference=context.tolerant)
     own = ExecutorchOperators(operators, has_custom_file=True)
-    job = Job(context.operators, RULES, Options(guests=(options,)), executorch=own)
-    return [text for family in executorch_families() for text in emitted_family(family, job, context)]
+    job = Job(context.operators, RULES, Options(guests=(options,)), guests=[RunExecutorch(own)])
+    return [text for family in EXECUTORCH_FAMILIES for text in emitted_family(family, job, context)]
 
 
 def emitted_family(family: str, job: Job, context: LoadContext) -> list[object]:

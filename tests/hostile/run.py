@@ -13,8 +13,9 @@ from opwright.backends.choices import LazyNames
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.emit.emitter import Options
-from opwright.emit.registry import build_folders, executorch_families
+from opwright.emit.registry import build_folders
 from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
+from opwright.mobile.families import EXECUTORCH_FAMILIES
 from opwright.model.catalog import Catalog
 from opwright.release.inputs import Inputs, from_installed
 from opwright.release.rules import Rules
@@ -89,7 +90,7 @@ def _request(document: Document, sources: dict[str, SourceFile], *, tolerant: bo
     main = sources[document.main]
     families: tuple[str, ...] = (document.family,)
     if document.family == "executorch":
-        families = tuple(executorch_families())
+        families = tuple(EXECUTORCH_FAMILIES)
     elif document.family == "backend" and not tolerant:
         families = ("backend", "library")
     request = Request(_inputs(), build_folders("out", families), families, tolerant=tolerant)

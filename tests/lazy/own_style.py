@@ -13,6 +13,7 @@ from opwright.backends.lazy.convention import NodeArgument
 from opwright.backends.lazy.files import LazyStyle, lazy_emitters
 from opwright.backends.lazy.kernel import KernelParts, constructor_arguments
 from opwright.backends.lazy.node import LazyNode, input_expression
+from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.emitter import AnyEmitter, Job
 
 NAMES = LazyNames(
@@ -85,4 +86,8 @@ STYLE = LazyStyle(
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """The emitters of all files, in the style above."""
-    return [emitter for backend in job.lazy_backends for emitter in lazy_emitters(backend, STYLE, "acme")]
+    return [
+        emitter
+        for backend in job.of(RunLazyBackends).lazy_backends
+        for emitter in lazy_emitters(backend, STYLE, "acme")
+    ]

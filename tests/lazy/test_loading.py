@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opwright.backends.dialect.lazy import load
+from opwright.backends.lazy_backend import LazyBackend, NodeMember, NodeShape
 from opwright.dialects.dialect import LoadContext
-from opwright.model.lazy_backend import LazyBackend, NodeMember, NodeShape
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

@@ -9,6 +9,7 @@ import pytest
 
 from opwright.emit.emitter import Job, Options
 from opwright.libraries.emit.python.overloads import emitters
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.catalog import Catalog
 from tests.dialects.test_library import loaded
 from tests.emit.emitting import RULES, slots_of
@@ -37,7 +38,7 @@ def operators(torch: ModuleType) -> Iterator[ModuleType]:
     """The operators, the written ones with kernels in Python, the others as the generated module defines them."""
     libraries, sink = loaded(LIBRARY)
     sink.raise_if_errors()
-    job = Job(Catalog((), (), (), (), {}), RULES, Options(), libraries=libraries)
+    job = Job(Catalog((), (), (), (), {}), RULES, Options(), guests=[RunLibraries(libraries)])
     library = torch.library.Library("acme_forms", "DEF")
     kernels = {
         "shift_": lambda self, by=1.0: self.add_(by),

@@ -16,6 +16,7 @@ from opwright.emit.emitter import Job, Options
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.checks import check_cpp, check_shapes
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.schema.parser import read_written_schema
 from opwright.schema.tag_rules import TAG_RULES
@@ -66,7 +67,7 @@ class _Verdict:
         self.function: NativeFunction | None = None
         if not sink.has_errors:
             (self.function,) = libraries[0].catalog.functions
-            job = Job(libraries[0].catalog, RULES, Options(), libraries=libraries)
+            job = Job(libraries[0].catalog, RULES, Options(), guests=[RunLibraries(libraries)])
             _check(job, sink)
         self.codes: Final = {diagnostic.code for diagnostic in sink}
         self.is_refused: Final = sink.has_errors

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import opwright
-from opwright.emit.registry import executorch_families
+from opwright.backends.external_backend import RunBackends
 from opwright.mobile.executorch_choices import ExecutorchFiles
+from opwright.mobile.families import EXECUTORCH_FAMILIES
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.plugin import Plugin
 from opwright.release.inputs import Inputs
@@ -157,7 +158,7 @@ def load_file(path: Path, reader: str, plugins: tuple[Plugin, ...], inputs: Inpu
 
     file, sink = SourceFile.read(str(path)), Diagnostics()
     is_executorch = reader == EXECUTORCH
-    families = tuple(executorch_families()) if is_executorch else ("backend",)
+    families = tuple(EXECUTORCH_FAMILIES) if is_executorch else ("backend",)
     active = use_plugins(*plugins)
     request = opwright.Request(
         inputs,
@@ -186,10 +187,10 @@ def load_file(path: Path, reader: str, plugins: tuple[Plugin, ...], inputs: Inpu
 
 def operators_of(job: opwright.Job) -> Iterator[object]:
     """The entries of a job: of a backend, or of ExecuTorch's files."""
-    for backend in job.backends:
+    for backend in job.of(RunBackends).backends:
         for section in backend.sections:
             yield from section.entries
-    if not job.backends:
+    if not job.of(RunBackends).backends:
         yield from job.catalog.functions
 
 

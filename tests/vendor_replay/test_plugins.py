@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.dialect.loader import load
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.dialects.dialect import LoadContext
-from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.hooks import Implementation
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.active import with_plugins

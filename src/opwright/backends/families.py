@@ -23,6 +23,8 @@ FAMILIES: Final = (
         inputs=(REGISTRATIONS,),
         imports=("opwright.backends.dialect.loader",),
         serves_backends=True,
+        job_loader="opwright.backends.job:load_backend_job",
+        file_options=("backend",),
         # Those of the operators that a backend file has of its own.
         also_generates=("library",),
         by_default=False,
@@ -46,6 +48,8 @@ FAMILIES: Final = (
             Check("opwright.backends.lazy.checks:check_lazy"),
         ),
         serves_backends=True,
+        job_loader="opwright.backends.job:load_backend_job",
+        file_options=("backend",),
         by_default=False,
         programs={"gen_lazy_tensor": None},
         rule=PYTORCH_FILES,

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.model.external_backend import ExternalBackend
-    from opwright.model.lazy_backend import LazyBackend
+    from opwright.backends.external_backend import ExternalBackend
+    from opwright.backends.lazy_backend import LazyBackend
 
 BACKEND: Final[Dialect[tuple[ExternalBackend, ...]]] = Dialect(
     "backend", package="opwright.backends.dialect", fields=("backend",), loads_into=tuple
@@ -40,4 +40,10 @@ MADE_TEMPLATES: Final = {
     "backend/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.emit.registrations"),
     "lazy/RegisterDispatchKey.cpp": ("RegisterDispatchKey.cpp", "opwright.backends.lazy.files"),
     **{f"lazy/{name}": (name, "") for name in ("DispatchKeyNativeFunctions.cpp", "LazyIr.h", "LazyNonNativeIr.h")},
+}
+
+#: Attributes that a job has for plug-ins: a name, and the record that has it.
+JOB_FIELDS: Final = {
+    "backends": "opwright.backends.external_backend:RunBackends",
+    "lazy_backends": "opwright.backends.lazy_backend:RunLazyBackends",
 }

@@ -31,8 +31,9 @@ from opwright.cli.arguments import (
 )
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.runs import current_manifest, further_files, request_facts, run_of, write_edit
-from opwright.emit.registry import FAMILIES, build_folders, chosen_families, executorch_families, file_options
+from opwright.emit.registry import FAMILIES, build_folders, chosen_families, file_options
 from opwright.incremental.state import last_families
+from opwright.mobile.families import EXECUTORCH_FAMILIES
 from opwright.run.incremental_generation import IncrementalGeneration, template_files
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.limits import read_number
@@ -284,7 +285,7 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
     """Family of the files that are named; None if PyTorch's operators are meant."""
     if _executorch_files(arguments):
-        return executorch_families()
+        return list(EXECUTORCH_FAMILIES)
     if arguments.backend:
         return ["backend"]
     return ["library"] if arguments.library else None

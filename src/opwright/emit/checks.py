@@ -27,7 +27,6 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup,
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
 from opwright.schema.function import Argument, make_argument, required_argument
 from opwright.schema.signature import base_of_operation, signature_key
-from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, annotation
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, Severity
@@ -162,7 +161,7 @@ def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def check_functionalization(job: Job, sink: Diagnostics) -> None:
-    """What aliases or writes can be functionalized. For libraries with the stable interface PyTorch does that.
+    """What aliases or writes can be functionalized. For libraries with the stable interface, PyTorch does that.
 
     What is to be said of operators of others is said to their owner. Operators with forms whose entries have faults are
     left out.
@@ -172,8 +171,6 @@ def check_functionalization(job: Job, sink: Diagnostics) -> None:
         return
     if not catalog.is_sound:
         absent = absent | frozenset(_faulty_operations(catalog, sink))
-    stable_libraries = [library for library in job.libraries if library.is_stable]
-    stable = {function: library for library in stable_libraries for function in library.catalog.functions}
     for group in catalog.view_groups:
         if not isinstance(group, ViewGroup) or group.composite or not group.view.library.defines_operators:
             continue
@@ -189,11 +186,9 @@ def check_functionalization(job: Job, sink: Diagnostics) -> None:
     index = OverloadIndex(catalog.functions)
     for function in catalog.functions:
         grouped = function.group is not None or function.view_group is not None
-        if not function.library.defines_operators:
+        if not function.library.defines_operators or function.library.is_stable:
             continue
-        if function in stable:
-            _check_traced_write(function, stable[function].takes_views, sink)
-        elif not grouped and base_of_operation(function.name.name) not in absent and _is_left_alone(function, job):
+        if not grouped and base_of_operation(function.name.name) not in absent and _is_left_alone(function, job):
             _report_not_functional(function, job, index, sink)
 
 
@@ -214,21 +209,6 @@ def _faulty_operations(catalog: Catalog, sink: Diagnostics) -> Iterator[str]:
             # Entries with faults are not in the catalog, so the error may be in one that follows.
             if "\n- " not in span.file.text[start : span.start]:
                 yield name
-
-
-def _check_traced_write(function: NativeFunction, takes_views: bool, sink: Diagnostics) -> None:
-    """An operator with the stable interface that writes is one that PyTorch functionalizes without its tags."""
-    is_left = function.has_composite_implicit or any(key.name == "Functionalize" for key in function.kernels)
-    if function.is_synthesized or not function.arguments.writes or is_left:
-        return
-    if not is_functionalized_by_pytorch(function, has_tags=False):
-        tags = [f"`{tag}`" for tag in TAG_RULES if tag in function.tags]
-        why = f", and the stable C++ API cannot register the tag {tags[0]}" if tags else ""
-        message = f"`torch.compile` fails at `{function.name}`: {_unfit_result(function)}{why}"
-        help = "return nothing of what it writes, or write `abi: native`" if tags else "return new tensors or nothing"
-        if tags and takes_views:  # Such kernels cannot be those of the native interface.
-            help = "return nothing of what it writes"
-        sink.warning(codes.NOT_COMPILED, message, schema_span(function), help=help)
 
 
 def _report_not_functional(function: NativeFunction, job: Job, index: OverloadIndex, sink: Diagnostics) -> None:
@@ -254,13 +234,13 @@ def _report_not_functional(function: NativeFunction, job: Job, index: OverloadIn
         sink.error(codes.NOT_FUNCTIONAL, message, at, help=help or _form_help(function), also=also)
     else:
         message = (
-            f"`torch.compile` fails at `{function.name}`: {_unfit_result(function)}, and has no functional overload"
+            f"`torch.compile` fails at `{function.name}`: {unfit_result(function)}, and has no functional overload"
         )
         help = help or "return nothing, or add an entry that returns new tensors in place of those that are written"
         sink.warning(codes.NOT_COMPILED, message, at, help=help, also=also)
 
 
-def _unfit_result(function: NativeFunction) -> str:
+def unfit_result(function: NativeFunction) -> str:
     """Why PyTorch cannot functionalize a function that writes, as a sentence without its end."""
     returns = function.schema.returns
     if any(result.is_write for result in returns):

@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
+from opwright.guests import job_record
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import UNDEFINED, DispatchKey
-from opwright.model.executorch import NO_OPERATORS, ExecutorchOperators
-from opwright.model.external_backend import ExternalBackend
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.more_inputs import DeprecatedSignature, NativeAotKernel
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimTables
@@ -175,24 +172,20 @@ class Job(FragmentContext):
     `static_backends` are the dispatch keys whose functions static calls name: those of the options, with `Undefined` in
     place of each key without kernels. `registration_text` makes the text of a unit in `Register{Key}.cpp`. `own_stubs`
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
-    that are not built in loaded, by the name of the dialect. `libraries` are the operator libraries of the run, each
-    with a catalog of its own, `backends` its external backends, and `lazy_backends` those with lazy tensors.
-    `executorch` are the operators of ExecuTorch. `extensions` is what plug-ins add to wrappers of external backends.
-    `cache` has what `per_job` functions computed.
+    that are not built in loaded, by the name of the dialect. `guests` are records of what guests loaded, such as
+    operator libraries or external backends; their fields are attributes of the job too, for plug-ins: `job.backends`.
+    `extensions` is what plug-ins add to wrappers of external backends. `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
         "_deprecated",
         "_derivatives",
         "_shim_tables",
-        "backends",
         "by_root",
         "cache",
         "catalog",
-        "executorch",
         "extensions",
-        "lazy_backends",
-        "libraries",
+        "guests",
         "more_inputs",
         "native_aot",
         "own_stubs",
@@ -213,10 +206,7 @@ class Job(FragmentContext):
         registration_text: UnitText | None = None,
         own_stubs: Mapping[str, str] | None = None,
         more_inputs: Mapping[str, object] | None = None,
-        libraries: Sequence[OperatorLibrary] = (),
-        backends: Sequence[ExternalBackend] = (),
-        lazy_backends: Sequence[LazyBackend] = (),
-        executorch: ExecutorchOperators = NO_OPERATORS,
+        guests: Sequence[object] = (),
         extensions: EmitExtensions = NO_EXTENSIONS,
     ) -> None:
         super().__init__(options, rules, selection)
@@ -228,10 +218,7 @@ class Job(FragmentContext):
         self.registration_text: Final[UnitText] = registration_text or ListedSlots()
         self.own_stubs: Final[Mapping[str, str]] = own_stubs or {}
         self.more_inputs: Final[Mapping[str, object]] = more_inputs or {}
-        self.libraries: Final = tuple(libraries)
-        self.backends: Final = tuple(backends)
-        self.lazy_backends: Final = tuple(lazy_backends)
-        self.executorch: Final = executorch
+        self.guests: Final = tuple(guests)
         self.extensions: Final = extensions
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
@@ -244,6 +231,20 @@ class Job(FragmentContext):
             name: tuple(functions) for name, functions in by_root.items()
         }
         self.cache: Final[dict[object, object]] = {}
+
+    def of(self, kind: type[_Record]) -> _Record:
+        """What a guest loaded."""
+        return record_of(kind, self.guests)
+
+    # If type checkers saw this method, they would allow any name.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """A field of a guest's record, which plug-ins of version 1 of the API read without naming the record."""
+            record = None if name.startswith("_") else job_record(name)
+            if record is None:
+                raise AttributeError(f"a job has no `{name}`")
+            return getattr(self.of(record), name)
 
     def context(self, reads: Iterable[DeclaredRead[Any]] = ()) -> FragmentContext:
         """Context of the fragments of an emitter with these reads."""

@@ -71,14 +71,16 @@ class Family:
     `also_generates` are made too when a user asks for this family. A run without a choice makes those that are
     `by_default`. Where one `selects_as_aten`, a selection may name operators as if all were in the namespace
     `aten`. One that `serves_libraries` makes files for operator libraries; its runs do not load PyTorch's operators
-    unless another family `serves_backends`. One with a `job_loader`, named as `module:name`, makes files for the
-    operators that files of the user name, and for no others; the function loads its job from a request, rules and a
-    sink. Where one `has_local_units`, each unit of its emitters holds functions of one operation alone, and file
-    slots have of all operators only what each operation adds to them, such as an `#include`, so that a run after an
-    edit need not load the other operations. `programs` has the programs besides `opwright generate` that make it,
-    each with what its flag calls the family; None where the program always makes it. `rule` is the behaviour of
-    releases for which Opwright makes the family; without one it does so for all. `plugin` is the plug-in that adds
-    the family; empty for Opwright's own.
+    unless another family `serves_backends`. The `job_loader`, named as `module:name`, loads the job of families
+    that have more or other operators than those of PyTorch's files, from what `load_job` takes; families that serve
+    the same have the same one. `file_options` are the options of which one must name a file that such a family is
+    made from, and `made_of` is the field of the job without which it makes nothing. Where one `has_local_units`,
+    each unit of its emitters holds functions of one operation alone, and file slots have of all operators only what
+    each operation adds to them, such as an `#include`, so that a run after an edit need not load the other
+    operations. `programs` has the programs besides `opwright generate` that make it, each with what its flag calls
+    the family; None where the program always makes it. `rule` is the behaviour of releases for which Opwright makes
+    the family; without one it does so for all. `plugin` is the plug-in that adds the family; empty for Opwright's
+    own.
     """
 
     name: str
@@ -97,6 +99,8 @@ class Family:
     serves_libraries: bool = False
     serves_backends: bool = False
     job_loader: str = ""
+    file_options: tuple[str, ...] = ()
+    made_of: str = ""
     has_local_units: bool = False
     programs: Mapping[str, str | None] = MappingProxyType({})
     rule: str = ""

@@ -229,30 +229,39 @@ def serves_libraries(families: Iterable[str]) -> bool:
     return any(row.serves_libraries for row in rows) and not any(row.serves_backends for row in rows)
 
 
-def executorch_families() -> list[str]:
-    """Families of the files of ExecuTorch."""
-    return [name for name, family in FAMILIES.items() if family.job_loader]
-
-
 def file_options(name: str) -> tuple[str, ...]:
     """Options of which one must name a file that a family is made from; none for files of PyTorch's operators.
 
     >>> file_options("backend"), file_options("headers")
     (('backend',), ())
     """
+    return _leading(name).file_options
+
+
+def _leading(name: str) -> Family:
+    """The family of a guest that a family is made with, itself if there is none: those of plug-ins serve the same."""
     family = FAMILIES[name]
-    if family.job_loader:
-        return ("executorch", "executorch_custom")
-    if family.serves_backends:
-        return ("backend",)
-    return ("library", "backend") if family.serves_libraries else ()
+    for serves in ("serves_backends", "serves_libraries"):
+        if getattr(family, serves):
+            return next(row for row in FAMILIES.values() if getattr(row, serves) and row.job_loader)
+    return family
 
 
 def job_loader(families: Iterable[str]) -> JobLoader | None:
-    """What loads the job of these families, if its operators are those that files of the user name."""
-    name = next((FAMILIES[name].job_loader for name in families if FAMILIES[name].job_loader), "")
-    module, _, function = name.partition(":")
-    return getattr(import_module(module), function) if name else None
+    """What loads the job of these families; None for that of PyTorch's operators alone.
+
+    A run for backends also has what families for libraries are made from.
+    """
+    rows = [_leading(name) for name in families]
+    loaders = [row.job_loader for row in rows if row.serves_backends] or [row.job_loader for row in rows]
+    module, _, function = next(filter(None, loaders), "").partition(":")
+    return getattr(import_module(module), function) if module else None
+
+
+def has_own_operators(families: Iterable[str]) -> bool:
+    """Whether the operators of a run are those that files of the user name, and have none of PyTorch's files."""
+    rows = [FAMILIES[name] for name in families]
+    return any(row.job_loader and not row.serves_backends and not row.serves_libraries for row in rows)
 
 
 def takes_all_operators(families: Iterable[str]) -> bool:
@@ -261,7 +270,7 @@ def takes_all_operators(families: Iterable[str]) -> bool:
     >>> takes_all_operators(["headers"]), takes_all_operators(["executorch_headers"])
     (True, False)
     """
-    return not serves_libraries(families) and not any(FAMILIES[name].job_loader for name in families)
+    return not serves_libraries(families) and not has_own_operators(families)
 
 
 def has_local_units(families: Iterable[str]) -> bool:
@@ -351,7 +360,8 @@ def emitters(job: Job, families: Iterable[str] = DEFAULT_FAMILIES) -> Iterator[A
     ['declarations_yaml']
     """
     for family in families:
-        if FAMILIES[family].serves_libraries and not job.libraries:
+        made_of = _leading(family).made_of
+        if made_of and not getattr(job, made_of):
             continue
         for source in FAMILIES[family].emitters:
             make_emitters: EmitterSource = family_module(source).emitters if isinstance(source, str) else source

@@ -40,5 +40,8 @@ FAMILIES: Final = (
         ),
         by_default=False,
         serves_libraries=True,
+        job_loader="opwright.libraries.job:load_library_job",
+        file_options=("library", "backend"),
+        made_of="libraries",
     ),
 )

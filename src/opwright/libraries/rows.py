@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright.model.operator_library import OperatorLibrary
+    from opwright.libraries.operator_library import OperatorLibrary
 
 LIBRARY: Final[Dialect[tuple[OperatorLibrary, ...]]] = Dialect(
     "library",
@@ -29,3 +29,6 @@ TEMPLATE_PACKAGES: Final = {"library": "libraries/emit", "frameworks": "librarie
 
 #: Templates that are made from PyTorch's: there are none.
 MADE_TEMPLATES: Final[dict[str, tuple[str, str]]] = {}
+
+#: Attributes that a job has for plug-ins: a name, and the record that has it.
+JOB_FIELDS: Final = {"libraries": "opwright.libraries.operator_library:RunLibraries"}

@@ -37,6 +37,7 @@ FAMILIES: Final = (
         checks=(_CHECK_TYPES, Check("opwright.mobile.executorch.checks:check_functions")),
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
+        file_options=("executorch", "executorch_custom"),
         programs={"executorch.gen": "headers"},
         rule=PYTORCH_FILES,
     ),
@@ -49,7 +50,11 @@ FAMILIES: Final = (
         checks=(_CHECK_TYPES, Check("opwright.mobile.executorch.checks:check_registrations")),
         by_default=False,
         job_loader=_EXECUTORCH_JOB,
+        file_options=("executorch", "executorch_custom"),
         programs={"executorch.gen": "sources"},
         rule=PYTORCH_FILES,
     ),
 )
+
+#: Names of the families of ExecuTorch's files.
+EXECUTORCH_FAMILIES: Final = tuple(family.name for family in FAMILIES if family.job_loader)

@@ -9,8 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from opwright.mobile.executorch_operators import ExecutorchOperator
     from opwright.mobile.upgrader_tables import UpgraderTables
-    from opwright.model.executorch import ExecutorchOperator
 
 UPGRADERS: Final[Dialect[UpgraderTables]] = Dialect(
     "upgraders",
@@ -37,3 +37,6 @@ TEMPLATE_PACKAGES: Final = {"executorch": "mobile/executorch"}
 
 #: Templates that are made from PyTorch's: there are none.
 MADE_TEMPLATES: Final[dict[str, tuple[str, str]]] = {}
+
+#: Attributes that a job has for plug-ins: a name, and the record that has it.
+JOB_FIELDS: Final = {"executorch": "opwright.mobile.executorch_operators:RunExecutorch"}

@@ -32,6 +32,7 @@ class _Names(NamedTuple):
     known_by_name: bool = False
     takes_any_schema: bool = True
     defines_operators: bool = True
+    is_stable: bool = False
 
 
 class Library(_Names):
@@ -54,7 +55,8 @@ class Library(_Names):
     their overloads are complete. Operators of one that is `known_by_name` stand in tables of `release/operator_names/`
     with what their schemas do not say. Code of one that `takes_any_schema` also fits schemas that no operator of
     PyTorch's has, such as those with an argument that has the name of one of its variables. A library that does not
-    have `defines_operators` has kernels for those that another one defines in `namespace`.
+    have `defines_operators` has kernels for those that another one defines in `namespace`. The code of one that
+    `is_stable` uses PyTorch's stable interface alone, with which PyTorch makes forms of operators that need them.
 
     >>> PYTORCH.operators, Library("acme", "acme", "acme/ops", "ACME_API").native
     ('at::_ops', 'acme::native')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -31,6 +31,7 @@ from opwright.emit.registry import (
     dialects_of,
     family_inputs,
     has_local_units,
+    has_own_operators,
     job_loader,
     serves_libraries,
 )
@@ -38,10 +39,7 @@ from opwright.files.template import LAUNCHER, UnitTemplate, template_kind
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
 from opwright.model.dispatch_key import DispatchKey, device_flags, dispatch_keys
-from opwright.model.external_backend import ExternalBackend
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.more_inputs import DeprecatedSignature, NativeAotKernel
-from opwright.model.operator_library import OperatorLibrary
 from opwright.release.behaviour import Behaviour
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
@@ -58,9 +56,6 @@ if TYPE_CHECKING:
     from opwright.source.items import ChosenItems
 
 Loaded = TypeVar("Loaded")
-
-#: The dialect of the sections of backend files for lazy tensors.
-_LAZY: Final = "lazy"
 
 
 def ignored_keys(rules: Rules, devices: Collection[str] = ()) -> frozenset[DispatchKey]:
@@ -118,17 +113,27 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """
-    if serves_libraries(request.families):
-        return _load_library_job(request, rules, sink)
     load_own = job_loader(request.families)
-    if load_own is not None:
-        return load_own(request, rules, sink)
+    return (load_own or load_pytorch_job)(request, rules, sink, chosen_items)
+
+
+def load_pytorch_job(
+    request: Request,
+    rules: Rules,
+    sink: Diagnostics,
+    chosen_items: Mapping[str, ChosenItems],
+    *,
+    devices: frozenset[str] | None = None,
+    load_guests: Callable[[LoadContext], tuple[object, ...]] = lambda _: (),
+) -> Job:
+    """Job with PyTorch's operators, and what guests load once these are there. The parameters are those of `load_job`.
+
+    `devices` are the flags of the devices whose kernels it has, by default those of the request.
+    """
     # Where shims are kept for all devices, updating them needs the kernels of all.
     updates = request.options.update_c_shim
     shim_devices = [key.flag for key in dispatch_keys() if updates and rules.has_c_shim(key)]
-    # A backend outside PyTorch cannot have a dispatch key that PyTorch has kernels for, on whatever device.
-    devices = frozenset(device_flags()) if request.backends else request.devices.union(shim_devices)
-    ignored = ignored_keys(rules, devices)
+    ignored = ignored_keys(rules, request.devices.union(shim_devices) if devices is None else devices)
     context = LoadContext(
         sink,
         rules,
@@ -146,14 +151,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
     context = context._replace(catalog=catalog, functions=catalog.functions)
     boxed = any(FAMILIES[name].selects_as_aten for name in request.families)
     check_selection(request.selection, catalog, sink, tolerant=request.tolerant, boxed=boxed)
-    dialects = dialects_of(request.families)
-    lazy_backends: tuple[LazyBackend, ...] = ()
-    if _LAZY in dialects:
-        lazy_backends = dialect_named(_LAZY).load(request.backends, context)
-    backends = tuple([lazy_backend.backend for lazy_backend in lazy_backends])
-    if request.backends and _LAZY not in dialects:
-        backends = load_backends(request, context)
-    own_libraries = tuple([library for backend in backends for library in backend.libraries])
+    guests = load_guests(context)
     return Job(
         catalog,
         rules,
@@ -165,10 +163,8 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
         shim_tables=_attempt(partial(_load_shim_tables, request, context), sink),
         registration_text=_attempt(partial(_load_registration_text, request, rules), sink),
         own_stubs=_load_own_stubs(request, sink),
-        more_inputs=_load_more(request, context),
-        libraries=_load_libraries(request, rules, sink) + own_libraries if backends else (),
-        backends=backends,
-        lazy_backends=lazy_backends,
+        more_inputs=load_more(request, context),
+        guests=guests,
         extensions=run_plugins().extensions,
     )
 
@@ -197,7 +193,7 @@ def _load_shim_tables(request: Request, context: LoadContext) -> ShimTables | No
     return SHIM_TABLES.load_inputs(context)
 
 
-def _load_more(request: Request, context: LoadContext) -> dict[str, object]:
+def load_more(request: Request, context: LoadContext) -> dict[str, object]:
     """What the dialects that are not built in load, by their names, from the inputs and from the request's files."""
     names = dialects_of(request.families) | {dialect.name for dialect in _recognizing(request)}
     loaded: dict[str, object] = {}
@@ -221,36 +217,21 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
     return recognizing
 
 
-def load_backends(request: Request, context: LoadContext) -> tuple[ExternalBackend, ...]:
-    """External backends of a request, which may name the operators of its operator files."""
-    if request.operator_files:
-        from opwright.dialects.native_functions.loader import load_libraries
+class LoadedLibrary(Protocol):
+    """What runs for PyTorch's operators know of an operator library."""
 
-        tags = TAGS.files(request.inputs)[0]
-        catalog = load_libraries(context.operators, request.operator_files, tags, context.sink, context.rules)
-        context = context._replace(catalog=catalog, functions=catalog.functions)
-    backends: tuple[ExternalBackend, ...] = dialect_named("backend").load(request.backends, context)
-    return backends
+    @property
+    def catalog(self) -> Catalog:
+        """Its operators."""
+        ...
 
-
-def _load_library_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
-    """Job of a request for operator libraries, whose catalog has the operators of all of them."""
-    libraries = _load_libraries(request, rules, sink)
-    catalogs = [library.catalog for library in libraries]
-    catalog = Catalog(
-        tuple([function for part in catalogs for function in part.functions]),
-        tuple([group for part in catalogs for group in part.groups]),
-        tuple([group for part in catalogs for group in part.view_groups]),
-        tuple(dispatch_keys()),
-        catalogs[0].tags if catalogs else {},
-        is_sound=all(part.is_sound for part in catalogs),
-    )
-    context = LoadContext(sink, rules, request.inputs, catalog, catalog.functions, read_file=request.read_file)
-    more_inputs = _load_more(request, context) if request.input_files else {}
-    return Job(catalog, rules, request.options, request.selection, more_inputs=more_inputs, libraries=libraries)
+    @property
+    def owner(self) -> object:
+        """Who defines the operators, if not the library itself; otherwise None."""
+        ...
 
 
-def _load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[OperatorLibrary, ...]:
+def load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Any, ...]:
     """Operator libraries of a request."""
     context = LoadContext(
         sink,
@@ -272,11 +253,11 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
     has_operators = request.libraries or request.operator_files
     if serves_libraries(request.families) or request.backends or (not has_operators and request.namespaces is None):
         return job
-    from opwright.dialects.native_functions.loader import add_operators, load_libraries
+    from opwright.dialects.native_functions.loader import add_operators, load_operator_files
 
     tags = TAGS.files(request.inputs)[0]
-    catalog = load_libraries(job.catalog, request.operator_files, tags, sink, job.rules)
-    libraries = _load_libraries(request, job.rules, sink)
+    catalog = load_operator_files(job.catalog, request.operator_files, tags, sink, job.rules)
+    libraries: tuple[LoadedLibrary, ...] = load_libraries(request, job.rules, sink)
     # Those of a library with kernels for operators of others are in the library that defines them.
     functions = [function for library in libraries if library.owner is None for function in library.catalog]
     catalog = add_operators(catalog, functions, sink)
@@ -300,8 +281,8 @@ def _in_namespaces(catalog: Catalog, chosen: Sequence[str], sink: Diagnostics) -
 
 def check_job(job: Job, request: Request, sink: Diagnostics) -> None:
     """Report faults that keep emitters from making their files, unless entries are missing from the job."""
-    is_sound, is_of_pytorch = job.catalog.is_sound, job_loader(request.families) is None
-    if is_of_pytorch:
+    is_sound = job.catalog.is_sound
+    if not has_own_operators(request.families):
         (check_emittable if is_sound else check_functionalization)(job, sink)
     if not is_sound:
         return

@@ -19,7 +19,7 @@ from opwright.mobile.executorch.job import load_executorch_job
 from opwright.mobile.executorch.kernels import emitters as kernel_emitters
 from opwright.mobile.executorch.units import KernelEntry
 from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
-from opwright.model.executorch import ExecutorchOperator
+from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutorch
 from opwright.model.native_function import NativeFunction as NativeFunctionModel
 from opwright.release.inputs import from_files
 from opwright.run.request import Request
@@ -244,10 +244,10 @@ def parse_yaml_files(
         ),
     )
     sink = Diagnostics()
-    job = load_executorch_job(request, installed_rules(), sink)
+    job = load_executorch_job(request, installed_rules(), sink, {})
     stop_at_errors(sink)
-    parsed = _parsed(job.executorch.operators)
-    return parsed, None if custom_ops_yaml_path is None else _parsed(job.executorch.custom)
+    parsed = _parsed(job.of(RunExecutorch).executorch.operators)
+    return parsed, None if custom_ops_yaml_path is None else _parsed(job.of(RunExecutorch).executorch.custom)
 
 
 def _source(path: str | None) -> SourceFile | None:

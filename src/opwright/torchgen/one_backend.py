@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from opwright.backends.external_backend import RunBackends
+from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty, spellings
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
@@ -48,9 +50,9 @@ def check_kernel_file(path: str, generation: Generation, sink: Diagnostics) -> N
     from opwright.source.text import SourceFile
 
     job = generation.job
-    if job.backends:
-        generated = {entry.function for lazy in job.lazy_backends for entry in lazy.generated}
-        check_definitions(job.backends, SourceFile.read(path), sink, generated=generated)
+    if job.of(RunBackends).backends:
+        generated = {entry.function for lazy in job.of(RunLazyBackends).lazy_backends for entry in lazy.generated}
+        check_definitions(job.of(RunBackends).backends, SourceFile.read(path), sink, generated=generated)
     sink.raise_if_errors()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.dispatch.traps import check_backends
+from opwright.backends.external_backend import RunBackends
 from opwright.backends.operator_names import BROKEN_BY_FALLBACK
 from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
@@ -30,7 +31,7 @@ def warnings_of(text: str) -> Diagnostics:
     context = LoadContext(sink, job.rules, installed(), job.catalog, job.catalog.functions)
     backends = BACKEND.load([SourceFile("acme.yaml", text)], context)
     assert not len(sink), [str(diagnostic) for diagnostic in sink]
-    check_backends(Job(job.catalog, job.rules, Options(), EVERYTHING, backends=backends), sink)
+    check_backends(Job(job.catalog, job.rules, Options(), EVERYTHING, guests=[RunBackends(backends)]), sink)
     return sink
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from opwright.backends.dialect.entry_builder import BackendEntryBuilder, SectionContext, kernel_of
 from opwright.backends.dialect.entry_fields import LASTING_FIELDS, READERS
 from opwright.backends.dialect.head import OWN_HELP
+from opwright.backends.external_backend import BackendEntry
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY
 from opwright.dialects.values import RELEASE_FIELDS, check_overlaps
-from opwright.model.external_backend import BackendEntry
 from opwright.model.native_function import NativeFunction
 from opwright.release.version_range import ReleaseSpan
 from opwright.source import codes

@@ -10,8 +10,8 @@ from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import SectionKind
 from opwright.dialects.dialect import LoadContext
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.external_backend import NO_ENTRY_OPTIONS, EntryOptions
 from opwright.model.native_function import NativeFunction
+from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, EntryOptions
 from opwright.source import codes
 from opwright.source.diagnostic import Label, Suggestion
 from opwright.source.nodes import Node, Scalar
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
 from opwright.backends.dialect.sections import DENSE
 from opwright.model.dispatch_key import KEYS
-from opwright.model.external_backend import FamilyKernel
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel
+from opwright.model.wrapper_options import FamilyKernel
 
 
 class SectionContext(NamedTuple):

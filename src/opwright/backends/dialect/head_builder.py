@@ -9,7 +9,7 @@ from opwright.backends.dialect.hooks import HookNode
 from opwright.backends.dialect.inherited import InheritedKernels
 from opwright.backends.dialect.kernel_families import KernelFamily
 from opwright.dialects.values import Releases
-from opwright.model.external_backend import NO_HEAD_OPTIONS, HeadOptions
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS, HeadOptions
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
 from opwright.source.diagnostic import Diagnostics

@@ -9,11 +9,11 @@ from typing import Final
 from opwright.backends.dialect.head import is_own_dialect
 from opwright.backends.dialect.head_builder import HeadBuilder
 from opwright.backends.dialect.sections import SECTIONS
+from opwright.backends.external_backend import BackendEntry, BackendSection
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import CPU, KEYS
-from opwright.model.external_backend import BackendEntry, BackendSection
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind

@@ -30,7 +30,7 @@ from opwright.dialects.values import (
     read_word,
 )
 from opwright.model.dispatch_key import Allocation
-from opwright.model.external_backend import Fallback, Guard
+from opwright.model.wrapper_options import Fallback, Guard
 from opwright.release.version_range import RangeFault, parse_version_range
 from opwright.source import codes
 from opwright.source.expect import (

@@ -8,11 +8,8 @@ from typing import Any, Final
 from opwright.backends.choices import LazyNames
 from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
-from opwright.backends.rows import BACKEND
-from opwright.dialects.dialect import LoadContext
-from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
-from opwright.model.external_backend import ExternalBackend
-from opwright.model.lazy_backend import (
+from opwright.backends.external_backend import ExternalBackend
+from opwright.backends.lazy_backend import (
     NON_NATIVE_PROPERTIES,
     LazyBackend,
     NodeEntry,
@@ -21,6 +18,9 @@ from opwright.model.lazy_backend import (
     NodeShape,
     NonNativeNode,
 )
+from opwright.backends.rows import BACKEND
+from opwright.dialects.dialect import LoadContext
+from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
 from opwright.schema.parser import expect_schema
 from opwright.source import codes
 from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from opwright.backends.dialect.entries import load_entries, refused_entry
 from opwright.backends.dialect.entry_builder import SectionContext, inherited_kernel, shared_kernel
@@ -23,21 +24,24 @@ from opwright.backends.dialect.inherited import InheritedKernels
 from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.backends.dialect.tolerated import has_operators
+from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
-from opwright.model.external_backend import BackendEntry, BackendSection, EntryOptions, ExternalBackend, Fallback
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.operator_library import OperatorLibrary, OwnWrappers
+from opwright.model.wrapper_options import EntryOptions, Fallback
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+
+if TYPE_CHECKING:
+    from opwright.libraries.operator_library import OperatorLibrary
 
 _STRUCTURED = (Implementation.structured, Implementation.stub)
 
@@ -110,15 +114,7 @@ def _load_backend(
     if key is None:
         return None
     if head.root.get(OPERATORS) is not None:
-        wrappers = OwnWrappers(
-            key.name,
-            head.display_name or key.name,
-            head.device_guard,
-            head.options.device_check,
-            head.options.hooks,
-            head.options.includes,
-        )
-        libraries = tuple([library.replace(wrappers=wrappers) for library in libraries])
+        libraries = BACKEND.module("own_operators").with_wrappers(libraries, head, key)
     return ExternalBackend(
         key,
         tuple(sections),

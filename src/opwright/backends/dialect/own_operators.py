@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.backends.dialect.head_builder import HeadBuilder
@@ -14,8 +14,8 @@ from opwright.dialects.names import default_kernel_name
 from opwright.libraries.dialect.head import read_head
 from opwright.libraries.dialect.loader import LibrarySource, load_sources
 from opwright.libraries.dialect.namespaces import entries_by_namespace
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary, OwnWrappers
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DispatchKey
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.schema.type_parser import DISPATCHER
@@ -55,6 +55,18 @@ def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> d
                 owners.setdefault(namespace, file.path)
     owned = {path: [library for library in libraries if owners[library.library.namespace] == path] for path in heads}
     return {path: tuple(file_libraries) for path, file_libraries in owned.items()}
+
+
+def with_wrappers(
+    libraries: Iterable[OperatorLibrary], head: HeadBuilder, key: DispatchKey
+) -> tuple[OperatorLibrary, ...]:
+    """Libraries of a file with `operators`, whose wrappers are those of the backend's key."""
+    options = head.options
+    display_name = head.display_name or key.name
+    wrappers = OwnWrappers(
+        key.name, display_name, head.device_guard, options.device_check, options.hooks, options.includes
+    )
+    return tuple([library.replace(wrappers=wrappers) for library in libraries])
 
 
 def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[LibrarySource]:

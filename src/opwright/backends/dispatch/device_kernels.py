@@ -12,6 +12,7 @@ from typing import Final
 
 from opwright.backends.dispatch.registrations import RegisteredKernel, Registrations
 from opwright.backends.dispatch.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
+from opwright.backends.external_backend import BackendEntry
 from opwright.backends.operator_names import (
     CALLED_BY_COMPOSITES,
     CALLED_ON_OTHER_DEVICES,
@@ -32,7 +33,6 @@ from opwright.model.dispatch_key import (
     DispatchKey,
     composite_keys,
 )
-from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.operator_records import ABSENT, OperatorStatus, Reach, shown_name

@@ -24,6 +24,7 @@ from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.emitter import Job, per_job
 from opwright.libraries.emit.parts import library_parts
 from opwright.libraries.emit.sources import source_sections
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.hooks import Implementation
@@ -176,10 +177,8 @@ def _of_section(file: SectionFile, job: Job) -> Iterator[KeyedKernel]:
 
 def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
     """Registrations of the job's libraries, as their generated sources have them."""
-    if not job.libraries:
+    if not job.of(RunLibraries).libraries:
         return
-    # Only runs for libraries import what makes their files.
-
     for part in library_parts(job):
         functions = {function.name.text: function for function in part.functions}
         for section in source_sections(part, job):
@@ -188,7 +187,7 @@ def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
                 for name, expression in _REGISTERED.findall(statements):
                     if name in functions:
                         yield functions[name], key, _of_library(key, expression.strip())
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         for function in library.catalog.functions:
             for kernel in function.kernels.values():
                 if kernel.python:

@@ -8,11 +8,11 @@ from typing import Final
 from opwright.backends.dialect.entry_builder import shared_kernel
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.operator_names import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.emit.aten.backend import units_of
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import CPU
-from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import (
     ABSENT,
@@ -23,6 +23,7 @@ from opwright.model.operator_records import (
     TrapKind,
     shown_name,
 )
+from opwright.model.wrapper_options import Fallback
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
@@ -191,7 +192,7 @@ def check_backends(job: Job, sink: Diagnostics) -> None:
     Files with nothing but what PyTorch's generator reads do not say what else the backend registers, so they have
     no warnings.
     """
-    for backend in job.backends:
+    for backend in job.of(RunBackends).backends:
         # Files in Opwright's dialect derive overloads from out kernels.
         if backend.options.derives_from_out:
             facts = TrapFacts(

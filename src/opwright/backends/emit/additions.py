@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from opwright.backends.emit.kernel_signatures import convention_named, signature_of
 from opwright.backends.emit.section_file import SectionAdditions, SectionFile
+from opwright.backends.external_backend import BackendEntry
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate_with
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrappedUnit, WrapperKind
@@ -17,7 +18,6 @@ from opwright.emit.aten.register.registration import wrapper_of
 from opwright.emit.aten.register.wrapper import passed_outs
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
-from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import HOOK_VALUES, Hook
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument

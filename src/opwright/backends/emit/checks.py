@@ -8,9 +8,10 @@ from opwright.backends.emit.kernel_signatures import check_conventions
 from opwright.backends.emit.registrations import registration_faults
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import section_additions, section_files
+from opwright.backends.external_backend import BackendEntry, RunBackends
+from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
-from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBRARY
@@ -30,7 +31,7 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
     for file in section_files(job):
         faults = Diagnostics()
         for entry in file.section.entries:
-            if job.lazy_backends and (entry.options.convention or entry.options.candidates):
+            if job.of(RunLazyBackends).lazy_backends and (entry.options.convention or entry.options.candidates):
                 _report_lazy(entry, faults)
             _check_declaration(entry, faults)
             _check_group(entry, file, faults)
@@ -88,7 +89,7 @@ def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
 
 
 def _inherited_entries(job: Job) -> Iterator[BackendEntry]:
-    for backend in job.backends:
+    for backend in job.of(RunBackends).backends:
         for section in backend.sections:
             for entry in section.entries:
                 if entry.options.implementation is Implementation.inherited:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.emit.aten.backend import kernel_signature
-from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import KERNEL_DEFINITIONS
 from opwright.source.diagnostic import Diagnostics, Label

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.external_backend import BackendEntry
 from opwright.convention import dispatcher
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
 from opwright.emit.emitter import Job
 from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
 from opwright.model.dispatch_key import CPU, LIBRARY_KEYS, key_named
-from opwright.model.external_backend import BackendEntry
 from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction

@@ -13,6 +13,7 @@ from typing import Final
 
 from opwright.backends.emit.kernel_signatures import convention_headers, free_kernels, signature_of
 from opwright.backends.emit.sections import section_files
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.convention import native, structured
 from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import closing, enclose, opening
@@ -20,7 +21,6 @@ from opwright.cpp.signature import Signature
 from opwright.emit.aten.native_headers import structured_class_body
 from opwright.emit.aten.units import include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.release.tables import kernel_stubs

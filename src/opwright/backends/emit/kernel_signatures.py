@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.cpp.signature import Signature
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.aten.register.hooks import operator_class
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.extensions import Extension, KernelConvention
-from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import UNKNOWN_CONVENTION
@@ -49,7 +49,7 @@ def _unknown(name: str, job: Job, at: Span) -> Fault:
 
 def check_conventions(job: Job, sink: Diagnostics) -> None:
     """Report conventions that files name and no plug-in has."""
-    for backend in job.backends:
+    for backend in job.of(RunBackends).backends:
         for name, span in backend.conventions:
             if convention_named(name, job) is None:
                 sink.add(_unknown(name, job, span).diagnostic)

@@ -25,6 +25,7 @@ from opwright.backends.emit.fallbacks import (
 from opwright.backends.emit.kernel_signatures import checks
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import RegisteredUnit, registered_units, section_additions, section_files
+from opwright.backends.external_backend import RunBackends
 from opwright.convention import native
 from opwright.emit.aten.backend import Backend, KernelUnit, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
@@ -117,7 +118,8 @@ def template_slots(job: Job) -> Slots:
 
 def _function_slots(job: Job) -> tuple[str, ...]:
     """Slot of functions that call kernels without the dispatcher, if the sources of a run have any."""
-    return _UNUSED_SLOTS[1:] if any(backend.options.dispatch_headers for backend in job.backends) else ()
+    backends = job.of(RunBackends).backends
+    return _UNUSED_SLOTS[1:] if any(backend.options.dispatch_headers for backend in backends) else ()
 
 
 def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, context: FragmentContext) -> Slots:

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from opwright.backends.emit.kernel_signatures import checked_kernels
+from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend
+from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.aten.backend import Backend, WrapperChoices
 from opwright.emit.aten.register.wrapper import can_call_out_kernel
 from opwright.emit.emitter import Job
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
-from opwright.model.external_backend import BackendEntry, BackendSection, ExternalBackend, Fallback, Guard
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.wrapper_options import Fallback, Guard
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic
 from opwright.source.records import NamedTuple
@@ -124,7 +126,7 @@ class SectionFile:
 
 def has_additions(file: SectionFile, job: Job) -> bool:
     """Whether plug-ins add to wrappers of a section, or would have to. They do not to those of lazy tensors."""
-    if job.lazy_backends:
+    if job.of(RunLazyBackends).lazy_backends:
         return False
     return job.extensions is not NO_EXTENSIONS or any(
         entry.options.convention or entry.options.candidates for entry in file.section.entries

@@ -12,6 +12,7 @@ from opwright.backends.emit.section_file import (
     SectionFile,
     has_additions,
 )
+from opwright.backends.external_backend import RunBackends
 from opwright.emit.aten.backend import (
     KernelUnit,
     OverloadChoices,
@@ -21,8 +22,8 @@ from opwright.emit.aten.backend import (
     units_of,
 )
 from opwright.emit.emitter import Job, per_job
-from opwright.model.external_backend import NO_HEAD_OPTIONS
 from opwright.model.extra_values import NO_VALUES
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS
 from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def section_files(job: Job) -> Sequence[SectionFile]:
 
 
 def _section_files(job: Job) -> Iterator[SectionFile]:
-    for backend in job.backends:
+    for backend in job.of(RunBackends).backends:
         supported = backend.section("supported")
         # Keys of plug-ins that the file does not have say nothing about it.
         options = backend.options._replace(entry_values=NO_VALUES)

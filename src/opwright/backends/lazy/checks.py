@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from opwright.backends.choices import LazyNames
+from opwright.backends.external_backend import BackendEntry
 from opwright.backends.lazy import convention as lazy
 from opwright.backends.lazy.convention import NodeArguments, NodeConvention
 from opwright.backends.lazy.kernel import VIEW_COPY, LazyKernel, has_meta_function, shape_declaration
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.emit.emitter import Job
-from opwright.model.external_backend import BackendEntry
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
@@ -34,7 +34,7 @@ _WRITING: Final = (SchemaKind.inplace, SchemaKind.out, SchemaKind.scratch)
 def check_lazy(job: Job, sink: Diagnostics) -> None:
     """Report each node and each kernel that cannot be generated."""
     names = job.options.of(LazyNames)
-    for backend in job.lazy_backends:
+    for backend in job.of(RunLazyBackends).lazy_backends:
         for node in backend.non_native:
             constants = node.properties.constant_scalars
             _check_node(node.schema, _convention(names, symint=True, constants=constants), node.span, sink)

@@ -5,7 +5,8 @@ The files are the same for all backends. A package with a style of its own regis
     STYLE = LazyStyle(TORCHSCRIPT.nodes._replace(lower=lower_to_mine), TORCHSCRIPT.kernels)
 
     def emitters(job: Job) -> list[AnyEmitter]:
-        return [emitter for backend in job.lazy_backends for emitter in lazy_emitters(backend, STYLE, "mine")]
+        backends = job.of(RunLazyBackends).lazy_backends
+        return [emitter for backend in backends for emitter in lazy_emitters(backend, STYLE, "mine")]
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from opwright.backends.emit.sections import RegisteredUnit, registered_units
 from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
 from opwright.backends.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.cpp.namespaces import closing, opening
 from opwright.emit.aten.backend import Backend, KernelUnit, members
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
 from opwright.emit.aten.register.registration import registration, wrapper_definition, wrapper_of
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import include_line, quoted_include_line
@@ -98,8 +99,8 @@ def lazy_emitters(backend: LazyBackend, printer: LazyPrinter, family: str) -> li
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of all files of the run's backends with lazy tensors, in the style that the run names."""
-    style = STYLES[job.options.of(LazyNames).style]
-    return [emitter for backend in job.lazy_backends for emitter in lazy_emitters(backend, style, "lazy")]
+    style, backends = STYLES[job.options.of(LazyNames).style], job.of(RunLazyBackends).lazy_backends
+    return [emitter for backend in backends for emitter in lazy_emitters(backend, style, "lazy")]
 
 
 #: What the headers include besides the base class of nodes.

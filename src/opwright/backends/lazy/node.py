@@ -11,8 +11,8 @@ from typing import Final
 from opwright.backends.choices import LazyNames
 from opwright.backends.lazy import convention as lazy
 from opwright.backends.lazy.convention import NodeArgument, NodeArguments, NodeConvention
+from opwright.backends.lazy_backend import NATIVE_PROPERTIES, NodeMember, NodeProperties, NodeShape, NonNativeNode
 from opwright.cpp import c_types
-from opwright.model.lazy_backend import NATIVE_PROPERTIES, NodeMember, NodeProperties, NodeShape, NonNativeNode
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import FunctionSchema

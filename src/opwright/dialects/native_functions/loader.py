@@ -202,7 +202,7 @@ def load_entries(items: Iterable[Node], context: EntryContext, report: CrossRepo
     return loaded
 
 
-def load_libraries(
+def load_operator_files(
     base: Catalog, files: Sequence[SourceFile], tags: SourceFile, sink: Diagnostics, rules: Rules
 ) -> Catalog:
     """Catalog with the operators of further files, in any namespaces.

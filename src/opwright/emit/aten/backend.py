@@ -22,10 +22,10 @@ from opwright.model.dispatch_key import (
     Allocation,
     DispatchKey,
 )
-from opwright.model.external_backend import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.model.hooks import Implementation
 from opwright.model.library import Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
+from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault

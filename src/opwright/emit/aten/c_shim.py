@@ -8,7 +8,7 @@ new argument gets another version of its shim.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -24,7 +24,6 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT,
     DispatchKey,
 )
-from opwright.model.external_backend import ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.kernels import NULLABLE_RESULTS
 from opwright.release.rules import Rules
@@ -150,7 +149,7 @@ def shim_versions(schema: FunctionSchema, row: ShimOperator, target: Target, cal
 
 
 @per_job
-def _functions_by_key(job: Job) -> dict[str, NativeFunction]:
+def functions_by_key(job: Job) -> dict[str, NativeFunction]:
     """Overloads by the names that tables of shims have for them."""
     return {operator_key(function): function for function in job.catalog.functions}
 
@@ -158,7 +157,7 @@ def _functions_by_key(job: Job) -> dict[str, NativeFunction]:
 @per_job
 def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
     """For each target the operators of its table that the catalog has, ordered by the names they have there."""
-    functions, own_only = _functions_by_key(job), job.options.extend_c_shim
+    functions, own_only = functions_by_key(job), job.options.extend_c_shim
     units: dict[Target, list[ShimUnit]] = {}
     for target in targets(job):
         table = job.shim_tables.aten if target.key is None else job.shim_tables.device
@@ -177,36 +176,13 @@ def shims_by_function(job: Job) -> Mapping[NativeFunction, Sequence[ShimUnit]]:
     return units
 
 
-def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterable[str]) -> list[ShimFunction]:
-    """The C functions of a backend's device for operators, ordered by the names that tables of shims have for them.
-
-    `device` is part of their names. An operator in the tables of the run has the versions that stand there. One whose
-    types have no C form, that the run does not have, or that has no kernel for the device, gets none.
-    """
-    device_functions = {
-        entry.function for section in backend.sections if section.key is backend.key for entry in section.entries
-    }
-    functions, table, target = (
-        _functions_by_key(job),
-        job.shim_tables.device,
-        release_target(device, backend.key, job.rules),
-    )
-    shims: list[ShimFunction] = []
-    for name in sorted(functions.keys() & set(names)):
-        function = functions[name]
-        key = backend.key if function in device_functions else shim_kernel_key(function, backend.key, own_only=False)
-        if key is not None:
-            shims += ShimUnit(function, table.get(name, ShimOperator(None, ())), target, key).shim.functions
-    return shims
-
-
 def check_names(job: Job, sink: Diagnostics) -> None:
     """Warns of names in the tables of the inputs that the catalog does not have.
 
     A backend has few of the operators in the tables, so there a name without an operator gets no warning.
     """
     tables = job.shim_tables
-    functions = _functions_by_key(job)
+    functions = functions_by_key(job)
     for table in (tables.device, tables.aten):
         for name, row in table.items():
             function, span = functions.get(name), tables.spans.get(name)

@@ -23,6 +23,16 @@ from opwright.libraries.dialect.callable_operators import NONE, CallableOperator
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
 from opwright.libraries.dialect.head import Head
 from opwright.libraries.dialect.python_formulas import NoPython, PythonTranslator
+from opwright.libraries.operator_library import (
+    KeptInPython,
+    LibraryDerivatives,
+    OperatorLibrary,
+    PythonFormula,
+    PythonForward,
+    PythonGradient,
+    gives_list,
+    is_tensor_list,
+)
 from opwright.model.declared_outputs import DTYPE_CLASSES, OutputOperation, dtype_codes
 from opwright.model.derivatives import (
     DEFAULT_KEY,
@@ -35,16 +45,6 @@ from opwright.model.derivatives import (
     MatchedDerivatives,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import (
-    KeptInPython,
-    LibraryDerivatives,
-    OperatorLibrary,
-    PythonFormula,
-    PythonForward,
-    PythonGradient,
-    gives_list,
-    is_tensor_list,
-)
 from opwright.model.requirements import argument_names
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType

@@ -8,9 +8,9 @@ from typing import Final
 from opwright.dialects.derivatives.formula_checks import MATH_CONSTANTS
 from opwright.dialects.derivatives.kept_results import differentiable_results
 from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, PythonValue, plain_type
+from opwright.libraries.operator_library import SavedForm, SavedValue, gives_list
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.derivatives import DifferentiabilityInfo
-from opwright.model.operator_library import SavedForm, SavedValue, gives_list
 from opwright.schema.types import ListType
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import variable_name

@@ -15,9 +15,9 @@ from opwright.libraries.dialect.fields import LIBRARY_FIELDS, NAME
 from opwright.libraries.dialect.head import IMPLEMENTS, Head
 from opwright.libraries.dialect.requirements import FIELDS as REQUIREMENT_FIELDS
 from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, DISPATCH_FIELD
+from opwright.libraries.operator_library import OperatorLibrary, Owner
 from opwright.model.library import BUILD_NAMESPACE, PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary, Owner
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar

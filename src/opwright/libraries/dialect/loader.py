@@ -14,9 +14,12 @@ from opwright.dialects.named_files import read_named_file
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
+from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
 from opwright.dialects.tags import load_tags
 from opwright.dialects.values import Releases
+from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
+from opwright.emit.checks import unfit_result
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
 from opwright.libraries.dialect.fields import ROWS_BY_NAME
@@ -38,15 +41,16 @@ from opwright.libraries.dialect.namespaces import (
 from opwright.libraries.dialect.overloads import overloads_with_dtype
 from opwright.libraries.dialect.requirements import put_behind_checks, share_requirements
 from opwright.libraries.dialect.saved import public_operators
+from opwright.libraries.operator_library import OperatorLibrary, Owner
 from opwright.model.catalog import Catalog
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
-from opwright.model.operator_library import OperatorLibrary, Owner
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
+from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.type_parser import DISPATCHER
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source import codes
@@ -271,10 +275,26 @@ def check_entries(
             _report_unreached(function, report)
         elif function.kernels and not function.has_composite_kernel:
             _report_hidden_tensors(function, report)
+        if function.library.is_stable and function.library.defines_operators:
+            _check_traced_write(function, report, takes_views=abi == "dlpack")
         autocast = function.library_fields.autocast
         policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
         if _APPEND_DTYPE in policies:
             _check_dtype_overload(function, written, report)
+
+
+def _check_traced_write(function: NativeFunction, report: CrossReport, *, takes_views: bool) -> None:
+    """An operator with the stable interface that writes is one that PyTorch functionalizes without its tags."""
+    is_left = function.has_composite_implicit or any(key.name == "Functionalize" for key in function.kernels)
+    if not function.arguments.writes or is_left or is_functionalized_by_pytorch(function, has_tags=False):
+        return
+    tags = [f"`{tag}`" for tag in TAG_RULES if tag in function.tags]
+    why = f", and the stable C++ API cannot register the tag {tags[0]}" if tags else ""
+    message = f"`torch.compile` fails at `{function.name}`: {unfit_result(function)}{why}"
+    help = "return nothing of what it writes, or write `abi: native`" if tags else "return new tensors or nothing"
+    if tags and takes_views:  # Such kernels cannot be those of the native interface.
+        help = "return nothing of what it writes"
+    report.warning(codes.NOT_COMPILED, message, schema_span(function), help=help)
 
 
 def _check_dtype_overload(function: NativeFunction, functions: Iterable[NativeFunction], report: CrossReport) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.libraries.dialect.head import GLOBAL, IMPLEMENTS, Head, check_namespace, check_outermost_namespace
+from opwright.libraries.operator_library import Owner
 from opwright.model.library import BUILD_NAMESPACE, Library, library_names
-from opwright.model.operator_library import Owner
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
@@ -53,7 +53,7 @@ class NamespaceFacts(NamedTuple):
     @property
     def library(self) -> Library:
         """Names around the operators, which are in the namespace of their owner."""
-        names = library_names(self.namespace, self.cpp_namespace)
+        names = library_names(self.namespace, self.cpp_namespace)._replace(is_stable=self.abi != "native")
         return names if self.owner is None else names._replace(namespace=self.owner.namespace, defines_operators=False)
 
 

@@ -14,9 +14,9 @@ from typing import Final
 from opwright.convention.c_shim import NoCForm, ShimFunction, passed_arguments, shim_function
 from opwright.emit.aten.c_shim import shim_declaration, shim_definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.release.rules import Rules
 from opwright.release.tables import ShimOperator, ShimTables
 from opwright.schema.base_types import forms_of
@@ -48,7 +48,7 @@ def library_shims(job: Job) -> Sequence[LibraryShims]:
         LibraryShims(
             library.library, library.python_package, library.c_shims, functions_with_shims(library, job.shim_tables)
         )
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         if library.c_shims
     ]
 

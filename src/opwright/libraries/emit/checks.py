@@ -28,6 +28,7 @@ from opwright.libraries.emit.python.autocasts import PYTHON_POLICIES
 from opwright.libraries.emit.python.batch_rules import rule_refusal
 from opwright.libraries.emit.python.fakes import has_fake
 from opwright.libraries.emit.python.references import is_served
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
@@ -176,7 +177,7 @@ class _Feature(NamedTuple):
 
 def check_stable(job: Job, sink: Diagnostics) -> None:
     """Report what the operators of libraries with the stable interface cannot have."""
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         if library.is_stable:
             for function in library.catalog.functions:
                 _check_function(function, library.oldest_release, sink)
@@ -276,7 +277,7 @@ def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diag
 
 def check_cpp(job: Job, sink: Diagnostics) -> None:
     """Report entries whose generated C++ would not compile, at the argument or the field that is the cause."""
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         matched = () if library.is_stable else library.derivatives.matched.functions
         differentiable = {match.function: match for match in matched}
         for function in library.catalog.functions:
@@ -354,7 +355,7 @@ def check_c_shims(job: Job, sink: Diagnostics) -> None:
                     also = (Label(schema_span(owner), "the first one", False),)
                     help = "rename one of the operators, or remove `c_shims` from one of the libraries"
                     sink.error(SAME_SYMBOL, message, schema_span(function), also=also, help=help)
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         for function in library.catalog.functions if library.c_shims else ():
             reason = shim_refusal(function)
             if reason and not function.is_synthesized:
@@ -363,7 +364,7 @@ def check_c_shims(job: Job, sink: Diagnostics) -> None:
 
 def check_shapes(job: Job, sink: Diagnostics) -> None:
     """Warn about operators whose results have no shapes while PyTorch traces."""
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         lacks_shapes = _lacks_fake if library.is_stable else _lacks_shapes
         for function in library.catalog.functions if library.owner is None else ():
             if _is_left_out(function):

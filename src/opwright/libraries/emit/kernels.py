@@ -27,11 +27,11 @@ from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.libraries.emit.requirements import check_call, copied_arguments, has_checks, written_checks
+from opwright.libraries.operator_library import OwnWrappers
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
-from opwright.model.external_backend import NO_HEAD_OPTIONS, EntryOptions
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
-from opwright.model.operator_library import OwnWrappers
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp import guard, include_line, string_literal
 

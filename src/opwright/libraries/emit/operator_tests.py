@@ -19,11 +19,11 @@ from opwright.libraries.emit.drawn_samples import (
 from opwright.libraries.emit.openings import opening_body
 from opwright.libraries.emit.python.calls import calls_of
 from opwright.libraries.emit.requirements import has_checks
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.records import NamedTuple
 
@@ -66,7 +66,7 @@ def library_tests(job: Job) -> Sequence[LibraryTests]:
             tuple(_operator_tests(library)),
             _devices(library),
         )
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         if library.owner is None
     ]
     return [test for test in tests if test.operators]

@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 
 from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import FragmentContext, Job, per_job
+from opwright.libraries.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers, RunLibraries
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers
 from opwright.source.records import NamedTuple
 
 #: How many operations one source file has, about. PyTorch's headers take most of a compilation, so that larger sources
@@ -102,7 +102,7 @@ def library_parts(job: Job) -> Sequence[LibraryPart]:
 
 
 def _native_libraries(job: Job) -> list[OperatorLibrary]:
-    return [library for library in job.libraries if not library.is_stable]
+    return [library for library in job.of(RunLibraries).libraries if not library.is_stable]
 
 
 def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:

@@ -12,9 +12,9 @@ from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import is_unpacked
 from opwright.libraries.emit.boxed_calls import has_constructor
 from opwright.libraries.emit.parts import has_own_kernel
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Return, SchemaKind
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL

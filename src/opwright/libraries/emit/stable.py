@@ -45,6 +45,7 @@ from opwright.libraries.emit.requirements import (
     stable_check_call,
     stable_written_checks,
 )
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
 from opwright.model.library import BUILD_NAMESPACE, Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
@@ -157,14 +158,14 @@ def stable_libraries(job: Job) -> Sequence[StableLibrary]:
             library.catalog.functions,
             library.has_own_signatures,
         )
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         if library.is_stable
     ]
 
 
 def _with_own_kernels(job: Job) -> Sequence[StableLibrary]:
     """Those whose kernels get tensors of PyTorch."""
-    views = {library.library for library in job.libraries if library.takes_views}
+    views = {library.library for library in job.of(RunLibraries).libraries if library.takes_views}
     return [unit for unit in stable_libraries(job) if unit.library not in views]
 
 

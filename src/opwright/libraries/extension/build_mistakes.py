@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
 from opwright.source.project_file import MADE_FOLDERS, files_below

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Severity
 from opwright.source.span import Span

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from opwright.emit.emitter import Options
+from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.build_mistakes import check_sources
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.joined import join_sources
 from opwright.libraries.extension.kernel_types import check_kernel_types
-from opwright.model.external_backend import ExternalBackend
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation, Outcome
@@ -101,7 +100,7 @@ def library_code(
 ) -> tuple[GeneratedCode, Sequence[OperatorLibrary]]:
     """Write the generated code of a library file below `out`, and give its libraries. Raises FaultsFound or Fault."""
     generation = Generation(_request([file], out, torch), sink)
-    return _code(out, generation.write_after(None)), generation.job.libraries
+    return _code(out, generation.write_after(None)), generation.job.of(RunLibraries).libraries
 
 
 def update_backend_code(
@@ -124,10 +123,10 @@ def update_backend_code(
     return code._replace(sources=(*join_sources(own, os.path.realpath(out)), *others))
 
 
-def backend_code(file: SourceFile, out: str, *, sink: Diagnostics) -> tuple[GeneratedCode, Sequence[ExternalBackend]]:
-    """Write the generated code of a backend file below `out`, and give its backends. Raises FaultsFound or Fault."""
+def backend_code(file: SourceFile, out: str, *, sink: Diagnostics) -> tuple[GeneratedCode, Job]:
+    """Write the generated code of a backend file below `out`, and give its job. Raises FaultsFound or Fault."""
     generation = Generation(_backend_request([file], out), sink)
-    return _code(out, generation.write_after(None)), generation.job.backends
+    return _code(out, generation.write_after(None)), generation.job
 
 
 def _backend_request(
@@ -152,7 +151,7 @@ def check_kernels(files: Sequence[SourceFile], sources: Sequence[SourceFile], pl
     Raises FaultsFound if a source certainly defines one with other types, or registers an operator of them too.
     """
     sink = Diagnostics()
-    libraries = Generation(_request(files, "", "auto", plugins)).job.libraries
+    libraries = Generation(_request(files, "", "auto", plugins)).job.of(RunLibraries).libraries
     check_kernel_types(libraries, sources, sink)
     check_sources(libraries, sources, sink)
     sink.raise_if_errors()
@@ -181,7 +180,7 @@ def origin_of(
     generation = Generation(_request(files, out, "auto", plugins, rocm=rocm), sink)
     path, line, column = place
     entry = _entry_of_line(generation, path, line)
-    formula = formula_at(generation.job.libraries, SourceFile.read(path).text, line, column)
+    formula = formula_at(generation.job.of(RunLibraries).libraries, SourceFile.read(path).text, line, column)
     return CodeOrigin(entry, formula, tuple(failed_findings(sink)))
 
 
@@ -216,4 +215,4 @@ def write_code(
 
         request = request._replace(libraries=(file, head), read_file=read_file, allowed_paths=(derivatives.path,))
     # The outcome of a run that reads its state has the stamps of what it read.
-    return _code(out, generate(request, out, jobs=1, sink=sink)), Generation(request).job.libraries
+    return _code(out, generate(request, out, jobs=1, sink=sink)), Generation(request).job.of(RunLibraries).libraries

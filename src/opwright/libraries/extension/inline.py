@@ -22,7 +22,7 @@ from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.libraries.extension.live import load_library
 from opwright.libraries.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, missing_header
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report

@@ -18,8 +18,8 @@ from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.frameworks import view_convention
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.lazy import lazy_pattern

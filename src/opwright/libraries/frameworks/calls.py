@@ -29,6 +29,7 @@ from opwright.libraries.frameworks.view_convention import (
     view_library,
     view_type,
 )
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
@@ -41,7 +42,7 @@ _CALLS: Final = "opwright_calls"
 @per_job
 def view_libraries(job: Job) -> Sequence[ViewLibrary]:
     """The libraries of a run whose kernels get borrowed tensors."""
-    return [view_library(library) for library in job.libraries if library.takes_views]
+    return [view_library(library) for library in job.of(RunLibraries).libraries if library.takes_views]
 
 
 def _kernels_header(unit: ViewLibrary, context: FragmentContext) -> Slots:

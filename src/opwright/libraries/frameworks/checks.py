@@ -13,11 +13,11 @@ from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.frameworks.jax_formulas import NoJax, gradient_texts, module_functions
 from opwright.libraries.frameworks.view_convention import DEVICES, new_results, shared_functions, view_type
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.declared_outputs import OutputExpression, OutputOperation, depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, OptionalType
 from opwright.source.codes import FRAMEWORK_FIELD, FRAMEWORK_FORMULA, FRAMEWORK_SIZE, FRAMEWORK_TYPE
@@ -35,7 +35,7 @@ _NOT_IN_JAX: Final = ("ComplexHalf",)
 
 def check_frameworks(job: Job, sink: Diagnostics) -> None:
     """Report what the frameworks of libraries whose kernels get borrowed tensors cannot take or give."""
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         if library.takes_views:
             _check_library(library, sink)
 

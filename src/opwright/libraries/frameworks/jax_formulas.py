@@ -9,8 +9,8 @@ import ast
 from collections.abc import Mapping
 from typing import Final
 
+from opwright.libraries.operator_library import OperatorLibrary, PythonFormula
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary, PythonFormula
 
 _WHAT_SERVES: Final = "write it with operators of the library or plain arithmetic, or leave `jax` out of `frameworks`"
 

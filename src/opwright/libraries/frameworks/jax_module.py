@@ -18,8 +18,8 @@ from opwright.libraries.frameworks.view_convention import (
     view_type,
     written_arguments,
 )
+from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary, PythonGradient
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
 from opwright.syntax.python import docstring_text, string_literal, variable_name

@@ -14,8 +14,8 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.signature import Signature
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source.records import NamedTuple

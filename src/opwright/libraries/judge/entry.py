@@ -10,8 +10,8 @@ from opwright.emit.registry import build_folders
 from opwright.libraries.emit.openings import opening_body, opening_source
 from opwright.libraries.emit.python.fakes import check_function
 from opwright.libraries.emit.python.references import unread_arguments
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
 from opwright.run.request import Request
@@ -71,7 +71,7 @@ def entry_of(file: SourceFile, name: str) -> JudgedEntry:
     """The entry with a name, or the only one, of a library file. Raises FaultsFound or Fault (E1213)."""
     sink = Diagnostics()
     request = Request(open_inputs("auto"), build_folders("", _FAMILIES), _FAMILIES, libraries=(file,))
-    libraries = Generation(request, sink).job.libraries
+    libraries = Generation(request, sink).job.of(RunLibraries).libraries
     sink.raise_if_errors()
     entries = [
         JudgedEntry(function, library, file)

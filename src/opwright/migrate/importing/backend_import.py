@@ -18,6 +18,7 @@ from opwright.backends.dialect.entry_builder import PYTORCH_KERNELS
 from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind
 from opwright.backends.dispatch.resolution import Entries, resolve
 from opwright.backends.dispatch.runtime_keys import runtime_keys
+from opwright.backends.external_backend import RunBackends
 from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.libraries.extension.generated import backend_code
 from opwright.migrate.importing.cpp_reader import read_cpp_sources
@@ -97,7 +98,7 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     A registration is an operator, a dispatch key, and the function that is called.
     """
     with tempfile.TemporaryDirectory() as folder:
-        code, backends = backend_code(file, folder, sink=sink)
+        code, job = backend_code(file, folder, sink=sink)
         sources = [SourceFile.read(path) for path in code.sources]
     read = read_cpp_sources(sources, {})
     generated = {(row.name, key) for row in read.statements if row.namespace == _NAMESPACE for key in row.keys}
@@ -108,7 +109,7 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
     differences += [f"`{name}` is generated for {key}, and not in the sources" for name, key in sorted(extra)]
     callees = {
         (entry.function.name.text, section.key.name): entry.options.callee
-        for backend in backends
+        for backend in job.of(RunBackends).backends
         for section in backend.sections
         for entry in section.entries
         if entry.options.callee

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias, cast
 from opwright.cpp.namespaces import qualified_name
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.migrate.importing.explained import shown_names
 from opwright.migrate.importing.operators import either_conditions
 from opwright.migrate.importing.process import answer_of
@@ -26,7 +27,6 @@ from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.model.dispatch_key import META
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple

@@ -13,7 +13,7 @@ from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.evalues import unheld_list
 from opwright.mobile.executorch.units import boolean_lists, is_selected, tensors_of_key
 from opwright.mobile.executorch_choices import ExecutorchOptions
-from opwright.model.executorch import ExecutorchOperator
+from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutorch
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.span import Span
@@ -25,13 +25,13 @@ _SEVERAL_RESULTS: Final = {False: codes.SEVERAL_RESULTS, True: codes.SEVERAL_RES
 
 def check_types(job: Job, sink: Diagnostics) -> None:
     """Report operators with types that have no C++ types."""
-    for operator in job.executorch.operators:
+    for operator in job.of(RunExecutorch).executorch.operators:
         _has_types(operator, job, sink)
 
 
 def check_functions(job: Job, sink: Diagnostics) -> None:
     """Report functions in `Functions.h` that call nothing."""
-    for operator in job.executorch.operators:
+    for operator in job.of(RunExecutorch).executorch.operators:
         _check_function(operator, job, sink)
 
 
@@ -39,7 +39,7 @@ def check_registrations(job: Job, sink: Diagnostics) -> None:
     """Report operators whose kernels cannot be registered, and those whose registrations are wrong."""
     options = job.options.of(ExecutorchOptions)
     unregistered: list[ExecutorchOperator] = []
-    for operator in job.executorch.operators:
+    for operator in job.of(RunExecutorch).executorch.operators:
         if not _has_types(operator, job, Diagnostics()):
             continue
         if operator.is_custom and stub_result(operator.function.schema) is None:

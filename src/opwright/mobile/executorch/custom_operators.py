@@ -24,7 +24,7 @@ from opwright.mobile.executorch.units import (
     custom_operators,
     pytorch_kernel,
 )
-from opwright.model.executorch import ExecutorchOperator
+from opwright.mobile.executorch_operators import ExecutorchOperator
 from opwright.schema.function import FunctionSchema
 
 #: The definition of a wrapper. PyTorch's files, which are filled from the same text, lose its blank lines.

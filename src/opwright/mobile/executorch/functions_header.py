@@ -7,7 +7,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, by_namespace, function_signature, operators
 from opwright.mobile.executorch_choices import ExecutorchOptions
-from opwright.model.executorch import ExecutorchOperator
+from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutorch
 
 
 def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
@@ -54,7 +54,7 @@ def _kernel_call(operator: ExecutorchOperator, arguments: str, *, as_reference: 
 def _includes(job: Job) -> list[str]:
     if not job.options.of(ExecutorchOptions).aten_mode:
         return ['#include "NativeFunctions.h"']
-    custom = ['#include "CustomOpsNativeFunctions.h"'] if job.executorch.has_custom_file else []
+    custom = ['#include "CustomOpsNativeFunctions.h"'] if job.of(RunExecutorch).executorch.has_custom_file else []
     return ["#include <ATen/Functions.h>", *custom]
 
 

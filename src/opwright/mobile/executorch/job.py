@@ -10,19 +10,20 @@ from opwright.emit.emitter import Job
 from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.mobile.executorch_dialect.kernel_fields import pytorch_kernels
 from opwright.mobile.executorch_dialect.loader import load_custom, merge
+from opwright.mobile.executorch_operators import ExecutorchOperator, ExecutorchOperators, RunExecutorch
 from opwright.mobile.rows import EXECUTORCH
 from opwright.model.catalog import Catalog
-from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from opwright.release.rules import Rules
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
+    from opwright.source.items import ChosenItems
 
 
-def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Job:
+def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics, _: Mapping[str, ChosenItems]) -> Job:
     """Job of a run for ExecuTorch; its catalog has the operators that are selected."""
     context = LoadContext(sink, rules, request.inputs, tolerant=request.tolerant, read_file=request.read_file)
     files, selection = request.of(ExecutorchFiles), request.selection
@@ -41,7 +42,7 @@ def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics) -> Jo
         rules,
         request.options,
         selection,
-        executorch=ExecutorchOperators(merged, files.names_custom),
+        guests=(RunExecutorch(ExecutorchOperators(merged, files.names_custom)),),
     )
 
 

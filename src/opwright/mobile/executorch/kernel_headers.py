@@ -15,7 +15,7 @@ from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, One
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, custom_operators, operators, pytorch_kernel
 from opwright.mobile.executorch_choices import ExecutorchOptions
-from opwright.model.executorch import ExecutorchOperator
+from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutorch
 from opwright.model.library import PYTORCH
 
 _HEADERS: Final = (
@@ -108,5 +108,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
         folder="executorch",
         file_slots=lambda job: {"generated_comment": _REGISTER_COMMENT},
     )
-    custom = [_custom_header()] if job.executorch.has_custom_file else []
+    custom = [_custom_header()] if job.of(RunExecutorch).executorch.has_custom_file else []
     return [*custom, _kernel_header(job), register]

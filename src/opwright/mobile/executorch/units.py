@@ -10,8 +10,8 @@ from opwright.cpp.signature import Signature
 from opwright.emit.emitter import Job
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch_choices import ExecutorchOptions
+from opwright.mobile.executorch_operators import ExecutorchKernel, ExecutorchOperator, RunExecutorch
 from opwright.model.dispatch_key import CPU
-from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.selection import Selection
 from opwright.schema.function import Argument
@@ -78,12 +78,12 @@ def by_namespace(operators: Iterable[ExecutorchOperator]) -> list[ExecutorchName
 
 def operators(job: Job) -> Sequence[ExecutorchOperator]:
     """All operators of the run."""
-    return job.executorch.operators
+    return job.of(RunExecutorch).executorch.operators
 
 
 def custom_operators(job: Job) -> Sequence[ExecutorchOperator]:
     """Operators of the file of custom operators."""
-    return job.executorch.custom
+    return job.of(RunExecutorch).executorch.custom
 
 
 def kernels(job: Job) -> Sequence[KernelEntry]:

@@ -8,9 +8,9 @@ from typing import Final
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
 from opwright.mobile.executorch_dialect.fields import DTYPES, KERNEL_FIELDS, TensorSpec, kernel_keys
+from opwright.mobile.executorch_operators import DEFAULT_KEY, ExecutorchKernel
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU, DispatchKey
-from opwright.model.executorch import DEFAULT_KEY, ExecutorchKernel
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, UnlinkedFunction
 from opwright.source import codes

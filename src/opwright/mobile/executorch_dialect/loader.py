@@ -17,9 +17,9 @@ from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
 from opwright.mobile.executorch_dialect.fields import ENTRY_FIELDS
 from opwright.mobile.executorch_dialect.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
+from opwright.mobile.executorch_operators import ExecutorchKernel, ExecutorchOperator
 from opwright.mobile.rows import EXECUTORCH
 from opwright.model.catalog import Catalog, PartialCatalog
-from opwright.model.executorch import ExecutorchKernel, ExecutorchOperator
 from opwright.model.native_function import UnlinkedFunction, link_functions
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema

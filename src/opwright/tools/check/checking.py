@@ -8,9 +8,12 @@ from functools import partial
 from typing import Any, Final
 
 from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.backends.external_backend import ExternalBackend, RunBackends
+from opwright.backends.job import load_backends
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.dialect import Dialect, LoadContext
-from opwright.dialects.native_functions.loader import load_libraries
+from opwright.dialects.native_functions.loader import load_operator_files
 from opwright.dialects.selection.loader import check_selection, load_selection
 from opwright.dialects.table import (
     DEPRECATED,
@@ -32,17 +35,17 @@ from opwright.emit.registry import (
     checks_of,
     dialects_of,
 )
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.dispatch_key import device_flags
-from opwright.model.external_backend import ExternalBackend, Fallback
-from opwright.model.lazy_backend import LazyBackend
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import CoverageReport
+from opwright.model.wrapper_options import Fallback
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.lint import EntryNodes, Lint, Operators
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
-from opwright.run.loading import check_job, load_backends, load_deferred_dialects, load_job
+from opwright.run.loading import check_job, load_deferred_dialects, load_job
 from opwright.run.request import Request
 from opwright.source.codes import NO_PYTHON_MODULES
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
@@ -159,7 +162,7 @@ class _Check:
                 self._attempt(partial(check_kernels, job, self._sink))
             self._lint_pytorch(job)
         tags = TAGS.files(request.inputs)[0]
-        catalog = load_libraries(job.catalog, request.operator_files, tags, self._sink, self._rules)
+        catalog = load_operator_files(job.catalog, request.operator_files, tags, self._sink, self._rules)
         paths = {file.path for file in request.operator_files}
         self._lint(
             Operators(tuple([function for function in catalog if function.entry.file.path in paths]), self._nodes)
@@ -213,9 +216,7 @@ class _Check:
             self._rules,
             Options(),
             derivatives=Lazy(lambda: job.derivatives),
-            libraries=libraries,
-            backends=backends,
-            lazy_backends=lazy_backends,
+            guests=(RunBackends(backends), RunLazyBackends(lazy_backends), RunLibraries(libraries)),
             extensions=ACTIVE.extensions or NO_EXTENSIONS,
         )
         families = _backend_families(is_lazy=bool(lazy_backends))

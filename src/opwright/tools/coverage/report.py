@@ -8,12 +8,12 @@ from opwright.backends.dispatch.backward import BackwardFacts
 from opwright.backends.dispatch.device_kernels import composite_key
 from opwright.backends.dispatch.meta_kernels import MetaKernels
 from opwright.backends.dispatch.traps import TrapFacts, device_dispatch, dispatch_traps, gradient_traps, what_breaks
+from opwright.backends.external_backend import ExternalBackend
 from opwright.backends.operator_names import META_WITH_CUDA, NEEDED
 from opwright.emit.aten.backend import is_refused
 from opwright.emit.emitter import Job
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META
-from opwright.model.external_backend import ExternalBackend, Fallback
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import (
     Backward,
@@ -23,6 +23,7 @@ from opwright.model.operator_records import (
     NeededOperator,
     OperatorRecord,
 )
+from opwright.model.wrapper_options import Fallback
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())

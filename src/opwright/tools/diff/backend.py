@@ -6,8 +6,8 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.emit.aten.backend import kernel_signature
-from opwright.model.external_backend import BackendEntry, ExternalBackend
 from opwright.model.hooks import Implementation
 from opwright.model.operator_records import (
     ABSENT,

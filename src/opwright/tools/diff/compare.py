@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from opwright.dialects.native_functions.fields import ROWS
+from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import FIELD_NAMES, NativeFunction
-from opwright.model.operator_library import OperatorLibrary, PythonGradient
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults

@@ -18,11 +18,11 @@ from opwright.files.plain_files import read_plain_file
 from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.libraries.emit.c_shims import functions_with_shims
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.libraries.rows import LIBRARY
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.release.inputs import Inputs, from_source_path, open_inputs, resolve
 from opwright.release.rules import Rules
 from opwright.release.tables import shim_tables

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
 from opwright.model.library import LibraryFields
 from opwright.model.native_function import DeviceCheck, NativeFunction
-from opwright.model.operator_library import OperatorLibrary, PythonGradient
 from opwright.tools.diff.contracts import contract_reasons
 from opwright.tools.diff.levels import Level
 from opwright.tools.diff.records import Audience, Reason

@@ -8,11 +8,12 @@ from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, S
 from opwright.backends.dispatch.hand_registrations import HandRegistrations
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.backends.dispatch.resolution import qualified_name
+from opwright.backends.external_backend import RunBackends
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import UNDEFINED, key_named
-from opwright.model.external_backend import Fallback
 from opwright.model.native_function import NativeFunction
 from opwright.model.operator_records import shown_name
+from opwright.model.wrapper_options import Fallback
 from opwright.run.provenance import FileOrigin
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained
@@ -31,7 +32,8 @@ def dispatch_records(
     That of an operator of others has the kernels of this library alone, for nobody here knows the rest.
     """
     does = RegistrationKind.cpu_fallback.value
-    fallbacks = {backend.key.name: does for backend in job.backends if backend.options.fallback is Fallback.cpu}
+    backends = job.of(RunBackends).backends
+    fallbacks = {backend.key.name: does for backend in backends if backend.options.fallback is Fallback.cpu}
     rows = dispatch_table(function, registrations(job, function), None, fallbacks)
     if not function.library.defines_operators:
         keys = {key.name for key in function.kernels}

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.emit.autograd.saved import saved_type
 from opwright.emit.emitter import Job, per_job
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative, SavedAttribute
 from opwright.model.native_function import NativeFunction
 from opwright.source.span import Span
@@ -51,7 +52,7 @@ def differentiable_function(function: NativeFunction, job: Job) -> Differentiabl
 def _differentiable(job: Job) -> Mapping[NativeFunction, DifferentiableFunction]:
     """Functions of PyTorch and of libraries with the derivatives that they use."""
     matched = [*job.derivatives.functions]
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         matched += library.derivatives.matched.functions
     return {differentiable.function: differentiable for differentiable in matched}
 

@@ -14,6 +14,7 @@ from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, chosen_families
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix
 from opwright.model.dispatch_key import device_flags, dispatch_keys
@@ -63,7 +64,7 @@ class Explained(NamedTuple):
     @property
     def catalogs(self) -> list[Catalog]:
         """Catalog, and those of the operators that backends have of their own."""
-        return [self.job.catalog, *[library.catalog for library in self.job.libraries]]
+        return [self.job.catalog, *[library.catalog for library in self.job.of(RunLibraries).libraries]]
 
 
 def load_jobs(request: ExplainRequest, sink: Diagnostics) -> Iterator[Explained]:

@@ -20,6 +20,7 @@ from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.frameworks import view_convention
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.source.span import Span
 from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
@@ -32,7 +33,7 @@ def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureReco
 
     A library with the stable interface, or with kernels over borrowed tensors, has its kernels alone.
     """
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         if library.library is function.library and library.is_stable:
             return tuple(_view_kernels(function) if library.takes_views else _stable_kernels(function))
     makers: tuple[Callable[[NativeFunction, Job], Iterator[SignatureRecord]], ...] = (

@@ -9,9 +9,9 @@ from opwright.backends.dialect.lazy import PROPERTIES
 from opwright.backends.lazy import convention as lazy
 from opwright.backends.lazy.convention import NodeArgument, NodeConvention
 from opwright.backends.lazy.node import LazyNode, op_kind
+from opwright.backends.lazy_backend import NodeMember, NodeProperties, NodeShape
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
-from opwright.model.lazy_backend import NodeMember, NodeProperties, NodeShape
 from opwright.torchgen.interface.cpp_types import BaseCppType, CType, NamedCType, cpp_type_of, ctype_of, model_ctype
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.names import OperatorName

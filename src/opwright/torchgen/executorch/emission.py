@@ -9,8 +9,8 @@ from typing import Any
 
 from opwright.emit.emitter import AnyEmitter, Job, OneFile, Options, Sharded, Slots
 from opwright.mobile.executorch_choices import ExecutorchOptions
+from opwright.mobile.executorch_operators import ExecutorchOperator, ExecutorchOperators, RunExecutorch
 from opwright.model.catalog import Catalog
-from opwright.model.executorch import ExecutorchOperator, ExecutorchOperators
 from opwright.torchgen.executorch.model import ETKernelIndex, model_operator
 from opwright.torchgen.interface.functions import NativeFunction
 from opwright.torchgen.interface.installed import installed_rules
@@ -31,8 +31,8 @@ def job_of(
     """Job of operators."""
     listed = tuple(operators)
     catalog = Catalog(tuple([operator.function for operator in listed]), (), (), (), {})
-    loaded = ExecutorchOperators(listed, has_custom_file)
-    return Job(catalog, installed_rules(), Options(guests=(options,)), selector.selection, executorch=loaded)
+    loaded = RunExecutorch(ExecutorchOperators(listed, has_custom_file))
+    return Job(catalog, installed_rules(), Options(guests=(options,)), selector.selection, guests=(loaded,))
 
 
 def operators_of(

@@ -9,13 +9,13 @@ from functools import partial
 from typing import NamedTuple
 
 from opwright.backends.choices import BackendHeaders
+from opwright.backends.external_backend import BackendSection, ExternalBackend
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.emit.emitter import AnyEmitter, Options
 from opwright.emit.registry import build_folders, program_families
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS
-from opwright.model.external_backend import BackendSection, ExternalBackend
 from opwright.model.native_function import NativeFunction as ModelFunction
 from opwright.model.native_function import NativeFunctionsGroup as ModelGroup
 from opwright.release.inputs import Inputs, from_files, open_inputs

@@ -11,8 +11,8 @@ from opwright.backends.choices import BackendHeaders, LazyNames
 from opwright.backends.lazy.files import lazy_emitters
 from opwright.backends.lazy.kernel import LazyKernel
 from opwright.backends.lazy.node import LazyNode
+from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Options
-from opwright.model.lazy_backend import LazyBackend
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.torchgen.api.lazy import schema_of_node, setValueT
@@ -122,7 +122,7 @@ class _LazyRun(Record):
         )
 
     def _emitters(self, generation: Generation) -> list[AnyEmitter]:
-        backends = generation.job.lazy_backends
+        backends = generation.job.of(RunLazyBackends).lazy_backends
         return [emitter for backend in backends for emitter in lazy_emitters(backend, self._printer(backend), "lazy")]
 
     def _printer(self, lazy: LazyBackend) -> _Printer:

@@ -16,8 +16,8 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     tensor_variables,
 )
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
 from opwright.syntax.python import string_literal, variable_name
 

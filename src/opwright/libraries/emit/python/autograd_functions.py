@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.libraries.emit.python.registrations import passed_arguments
+from opwright.libraries.operator_library import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list
 from opwright.model.derivatives import node_prefix
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import PythonGradient, SavedForm, SavedValue, gives_list, is_tensor_list
 from opwright.schema.function import Argument
 from opwright.syntax.python import string_literal, variable_name
 

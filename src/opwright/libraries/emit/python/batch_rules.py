@@ -10,9 +10,9 @@ from __future__ import annotations
 from opwright.emit.aten.vmap import Plumbing, plumbing_kind
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression, parameters_of
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.libraries.stable_convention import rule_schema
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.model.requirements import LoopDims
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR, ListType

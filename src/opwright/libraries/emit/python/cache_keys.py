@@ -29,9 +29,9 @@ from opwright.libraries.emit.python import kernels as python_kernels
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import StableLibrary
 from opwright.libraries.emit.stable import emitters as stable_emitters
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
 
 #: The name of the module.
@@ -80,7 +80,7 @@ def _libraries(job: Job) -> Sequence[_Traced]:
             tuple(sorted({name for function in library.catalog.functions for name in _traced_modules(function)})),
             _reads_binary(library),
         )
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         if library.owner is None
     ]
 

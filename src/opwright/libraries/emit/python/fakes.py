@@ -11,9 +11,9 @@ from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.output_text import allocation, check_statements, written_check
 from opwright.libraries.emit.python.registrations import functions_emitter, parameters_of
 from opwright.libraries.emit.requirements import operator_name, outputs_of_written
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import variable_name
 
 

@@ -22,12 +22,8 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     where_defined,
 )
+from opwright.libraries.operator_library import OperatorLibrary, PythonGradient, RunLibraries, gives_list
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import (
-    OperatorLibrary,
-    PythonGradient,
-    gives_list,
-)
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
 from opwright.source.records import NamedTuple
@@ -46,7 +42,7 @@ class _Gradients(NamedTuple):
 def _packages(job: Job) -> Sequence[_Gradients]:
     return [
         _Gradients(library.python_package, library.library.namespace, gradients, library.catalog.functions)
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         if (gradients := registered_gradients(library))
     ]
 

@@ -8,7 +8,7 @@ from typing import Final
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.libraries.emit.implementations import chosen_kernels, place_of
 from opwright.libraries.emit.python.registrations import module_emitter
-from opwright.model.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.source.records import NamedTuple
 
 #: The name of the context manager.
@@ -29,7 +29,7 @@ def has_implementations(library: OperatorLibrary) -> bool:
 
 
 def _packages(job: Job) -> Sequence[_Choices]:
-    return [_choices(library) for library in job.libraries if has_implementations(library)]
+    return [_choices(library) for library in job.of(RunLibraries).libraries if has_implementations(library)]
 
 
 def _choices(library: OperatorLibrary) -> _Choices:

@@ -14,6 +14,7 @@ from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.libraries.emit.openings import opening
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import check_symbol
+from opwright.libraries.operator_library import RunLibraries
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal
 
@@ -38,7 +39,7 @@ def _packages(job: Job) -> Sequence[_Implemented]:
             tuple([f"{function.namespace}::{function.schema.written_text}" for function in library.catalog.functions]),
             check_symbol(library.library) if library.is_stable else "",
         )
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         if library.owner is not None
     ]
 

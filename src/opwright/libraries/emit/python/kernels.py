@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.implementations import python_operator
 from opwright.libraries.emit.python.registrations import functions_emitter, parameters_of, passed_arguments
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 
 
 def functions_with_python_kernels(library: OperatorLibrary) -> tuple[NativeFunction, ...]:

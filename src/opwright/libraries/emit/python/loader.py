@@ -7,8 +7,8 @@ from json import dumps
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.python.implemented import IMPLEMENTS
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.library import BUILD_NAMESPACE
-from opwright.model.operator_library import OperatorLibrary
 from opwright.source.records import NamedTuple
 
 
@@ -38,7 +38,7 @@ def _binaries(job: Job) -> Sequence[_Binary]:
             _overloads(library),
             library.owner is not None,
         )
-        for library in job.libraries
+        for library in job.of(RunLibraries).libraries
         # A build that gives the namespace writes a module that loads the operators.
         if library.library.namespace != BUILD_NAMESPACE
     ]

@@ -22,6 +22,7 @@ from opwright.libraries.emit.python.overlaps import functions_with_overlap_check
 from opwright.libraries.emit.python.overloads import functions_of_other_forms
 from opwright.libraries.emit.python.references import DECOMPOSITIONS, functions_with_references
 from opwright.libraries.emit.python.sharding import functions_with_sharding
+from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import docstring_text
@@ -51,7 +52,7 @@ class LibraryPackage(NamedTuple):
 def packages(job: Job) -> Sequence[LibraryPackage]:
     """Package of each library of the run."""
     units = []
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         operators: dict[str, list[NativeFunction]] = {}
         for function in library.catalog.functions:
             if function.library_fields.saved:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.overlap import checks_overlap, may_be_written
 from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import string_literal
 
 

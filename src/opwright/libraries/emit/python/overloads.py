@@ -21,8 +21,8 @@ from opwright.libraries.emit.python.registrations import (
     where_defined,
 )
 from opwright.libraries.emit.requirements import operator_name
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
@@ -50,7 +50,7 @@ def functions_of_other_forms(library: OperatorLibrary) -> tuple[NativeFunction, 
 
 def _packages(job: Job) -> Sequence[_Overloads]:
     units = []
-    for library in job.libraries:
+    for library in job.of(RunLibraries).libraries:
         written = {function.schema: function for function in library.catalog.functions}
         overloads = []
         for function in functions_of_other_forms(library):

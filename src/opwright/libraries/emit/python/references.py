@@ -12,9 +12,9 @@ from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.fakes import check_function, fake_function, has_fake
 from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.syntax.python import string_literal
 
 #: The name of the function that gives the decompositions.

@@ -10,8 +10,8 @@ from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Sl
 from opwright.libraries.emit.build_namespace import python_text
 from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.python.calls import literal
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.schema.function import Argument
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
@@ -70,7 +70,7 @@ def functions_emitter(
     def units(job: Job) -> Sequence[_PackageFunctions]:
         return [
             _PackageFunctions(library.python_package, library.library.namespace, unit_lines)
-            for library in job.libraries
+            for library in job.of(RunLibraries).libraries
             if library.owner is None and (unit_lines := functions(library))
         ]
 

@@ -12,8 +12,8 @@ from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.batch_rules import mapped_loops
 from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
 from opwright.libraries.emit.requirements import has_checks
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_library import OperatorLibrary
 from opwright.model.requirements import DimItem, DimKind, LoopPlace, TensorDims
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import TENSOR, ListType, Type

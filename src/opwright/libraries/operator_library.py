@@ -217,3 +217,9 @@ class OperatorLibrary(Frozen):
 
     def __repr__(self) -> str:
         return f"<operator library {self.library.namespace}>"
+
+
+class RunLibraries(NamedTuple):
+    """The operator libraries of a run, each with a catalog of its own."""
+
+    libraries: tuple[OperatorLibrary, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from opwright.model.external_backend import BackendEntry, ExternalBackend
+from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.source.records import Frozen, NamedTuple, frozen_fields
@@ -85,3 +85,9 @@ class LazyBackend(Frozen):
 
     def __repr__(self) -> str:
         return f"<lazy tensors of {self.backend!r}>"
+
+
+class RunLazyBackends(NamedTuple):
+    """The external backends of a run that have lazy tensors."""
+
+    lazy_backends: tuple[LazyBackend, ...] = ()

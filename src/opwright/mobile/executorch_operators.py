@@ -49,7 +49,7 @@ class ExecutorchOperator(NamedTuple):
     def kernel(self) -> ExecutorchKernel | None:
         """Kernel for callers that do not choose by dtype: the default one, else the first; None if there is none.
 
-        >>> from opwright.model.executorch import ExecutorchKernel as Kernel
+        >>> from opwright.mobile.executorch_operators import ExecutorchKernel as Kernel
         >>> kernels = (Kernel("v1/6;0,1", "add_float", "mine::native"), Kernel("default", "add", "mine::native"))
         >>> ExecutorchOperator(None, "", kernels).kernel.name
         'add'
@@ -72,5 +72,7 @@ class ExecutorchOperators(NamedTuple):
         return tuple([operator for operator in self.operators if operator.is_custom])
 
 
-#: The operators of a run that is not for ExecuTorch.
-NO_OPERATORS: Final = ExecutorchOperators(())
+class RunExecutorch(NamedTuple):
+    """What a run has of ExecuTorch."""
+
+    executorch: ExecutorchOperators = ExecutorchOperators(())
