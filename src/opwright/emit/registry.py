@@ -247,14 +247,15 @@ def _leading(name: str) -> Family:
     return family
 
 
-def job_loader(families: Iterable[str]) -> JobLoader | None:
+def job_loader(families: Iterable[str], *, has_backends: bool = False) -> JobLoader | None:
     """What loads the job of these families; None for that of PyTorch's operators alone.
 
-    A run for backends also has what families for libraries are made from.
+    The job of a run that `has_backends`, or makes files for some, has what families for libraries are made from too.
     """
     rows = [_leading(name) for name in families]
-    loaders = [row.job_loader for row in rows if row.serves_backends] or [row.job_loader for row in rows]
-    module, _, function = next(filter(None, loaders), "").partition(":")
+    for_backends = [row for row in (FAMILIES.values() if has_backends else rows) if row.serves_backends]
+    name = next((row.job_loader for row in for_backends or rows if row.job_loader), "")
+    module, _, function = name.partition(":")
     return getattr(import_module(module), function) if module else None
 
 

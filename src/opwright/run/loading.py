@@ -113,7 +113,7 @@ def load_job(request: Request, rules: Rules, sink: Diagnostics, chosen_items: Ma
 
     Derivatives and deprecated signatures are loaded when they are asked for.
     """
-    load_own = job_loader(request.families)
+    load_own = job_loader(request.families, has_backends=bool(request.backends))
     return (load_own or load_pytorch_job)(request, rules, sink, chosen_items)
 
 
