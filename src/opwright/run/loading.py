@@ -217,7 +217,7 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
     return recognizing
 
 
-class LoadedLibrary(Protocol):
+class OwnedCatalog(Protocol):
     """What runs for PyTorch's operators know of an operator library."""
 
     @property
@@ -257,7 +257,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
     tags = TAGS.files(request.inputs)[0]
     catalog = load_operator_files(job.catalog, request.operator_files, tags, sink, job.rules)
-    libraries: tuple[LoadedLibrary, ...] = load_libraries(request, job.rules, sink)
+    libraries: tuple[OwnedCatalog, ...] = load_libraries(request, job.rules, sink)
     # Those of a library with kernels for operators of others are in the library that defines them.
     functions = [function for library in libraries if library.owner is None for function in library.catalog]
     catalog = add_operators(catalog, functions, sink)
