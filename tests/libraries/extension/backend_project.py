@@ -17,7 +17,6 @@ SHARED = (
     "csrc/library.cpp",
     "csrc/runtime/*",
     "csrc/kernels/host.h",
-    "csrc/kernels/layouts.cpp",
     "csrc/kernels/loops.h",
     "csrc/kernels/tensors.cpp",
     "torch_acme/amp.py",
