@@ -311,6 +311,7 @@ def test_streams() -> None:
 
 def test_generators() -> None:
     """A seed gives the numbers that it gives on the CPU, on each device and with generators of programs."""
+    assert [generator.device.index for generator in torch.acme.default_generators] == [0, 1]
     torch.manual_seed(5)
     expected = torch.rand(4)
     for index in range(2):
@@ -424,7 +425,7 @@ assert kept[1, 2].item() == 1 and kept[0, 0].item() == 0.5
 
 
 def test_fallback_without_protection() -> None:
-    """Where the CPU can touch the memory of the device, it computes there: with the results, and the errors, of copies."""
+    """Where the CPU can touch the device's memory, it computes there: with the results and the errors of copies."""
     for name in ("", "PROTECT_DEVICE_MEMORY"):
         environment = {key: value for key, value in os.environ.items() if key != "PROTECT_DEVICE_MEMORY"}
         environment.update({name: "1"} if name else {})

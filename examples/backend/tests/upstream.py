@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -53,8 +53,10 @@ _LIMITS: Final = {
 }
 
 
-#: How a test ended that failed before its first line, in what PyTorch does to set it up.
+#: How a test ended that failed before its first line, in what PyTorch does to set it up, and what stands for all tests
+#: of a file that cannot be imported.
 NOT_RUN: Final = "did not run"
+IMPORT: Final = "all tests of the file"
 
 
 class Outcome(NamedTuple):
@@ -152,7 +154,7 @@ def shares(options: Iterable[str]) -> dict[str, str]:
 def run_file(path: Path, device: str, out: Path, limits: Limits) -> Side:
     """What the tests of a file give on a device: what an earlier run of the same left, and all that is left to run.
 
-    A file in which no test was found is looked at again: the device may not have been installed.
+    A file in which no test was found is looked at again: the device may not have been installed, or what it imports.
     """
     journal = _journal(path, device, out)
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +162,7 @@ def run_file(path: Path, device: str, out: Path, limits: Limits) -> Side:
     if (
         not journal.is_file()
         or journal.read_text(encoding="utf-8").partition("\n")[0] != head
-        or not _side(journal).tests
+        or _side(journal).tests in (None, [], [IMPORT])
     ):
         journal.write_text(f"{head}\n", encoding="utf-8")
     while _run_process(path, device, journal, limits):
@@ -336,22 +338,31 @@ def _difference(file: str, test: str, outcome: Outcome, on_cpu: Outcome) -> Diff
     return Difference(test, outcome, on_cpu, reason, limits[0] if reason == LIMIT else "")
 
 
-def _totals(rows: Iterable[Compared]) -> list[tuple[str, ...]]:
+def _totals(rows: Sequence[Compared]) -> list[tuple[str, ...]]:
     """The table: for each file how many tests it has and run on the device, how these end, and the others by reasons.
 
     The share of those that are equal is of the tests that pass on the CPU, and then of those among them that PyTorch
-    lets pass on a device like this.
+    lets pass on a device like this. The last row is of all files.
     """
     head = ("file", "tests", "run", "equal", "both fail", "did not run", "CPU passes", "of these", "but for limits")
     table = [(*head, *REASONS)]
-    for row in rows:
-        counts = Counter(difference.reason for difference in row.differences)
-        passes = row.passes_on_cpu
-        possible = passes - sum(bool(difference.limit) for difference in row.differences if difference.passes_on_cpu)
-        shares = [f"{row.equal / count:.1%}" if count else "" for count in (passes, possible)]
-        numbers = map(str, (row.tests, row.run, row.equal, row.both_fail, row.not_run, passes))
-        table.append((row.file, *numbers, *shares, *[str(counts[name]) for name in REASONS]))
+    counts = {row.file: _counts(row) for row in rows}
+    if counts:
+        counts["all"] = [*map(sum, zip(*counts.values(), strict=True))]
+    for name, row in counts.items():
+        *numbers, passes, possible = row[: -len(REASONS)]
+        shares = [f"{numbers[2] / count:.1%}" if count else "" for count in (passes, possible)]
+        table.append((name, *map(str, (*numbers, passes)), *shares, *map(str, row[-len(REASONS) :])))
     return table
+
+
+def _counts(row: Compared) -> list[int]:
+    """The numbers of a row of the table: with those of the tests that the CPU passes, and that the device can pass."""
+    passes = row.passes_on_cpu
+    possible = passes - sum(bool(difference.limit) for difference in row.differences if difference.passes_on_cpu)
+    reasons = Counter(difference.reason for difference in row.differences)
+    numbers = row.tests, row.run, row.equal, row.both_fail, row.not_run, passes, possible
+    return [*numbers, *[reasons[name] for name in REASONS]]
 
 
 def _limits(rows: Iterable[Compared]) -> list[tuple[str, ...]]:

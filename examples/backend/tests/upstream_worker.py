@@ -21,7 +21,7 @@ import torch
 from torch.testing._internal import common_cuda, common_methods_invocations, common_mkldnn, common_nn, common_utils
 from torch.testing._internal.common_device_type import DeviceTypeTestBase
 from torch.testing._internal.common_distributed import MultiProcessTestCase
-from upstream import NOT_RUN
+from upstream import IMPORT, NOT_RUN
 from upstream_processes import prepare
 
 # Names that tests of 2.6 import, and that PyTorch has dropped since, with what stands for them now.
@@ -88,13 +88,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     kinds = DeviceTypeTestBase, MultiProcessTestCase
     found = {name(item): item for item in items if item.cls is not None and issubclass(item.cls, kinds)}
     each, _, rest = os.environ["UPSTREAM_EACH"].partition(":")
-    chosen = [test for test in found if zlib.crc32(test.encode()) % int(each) == int(rest or 0)]
+    chosen = [test for test in found if zlib.crc32(test.encode()) % int(each) == int(rest or 0)] + _unreadable
     begun = set()
     for line in map(json.loads, _JOURNAL.read_text(encoding="utf-8").splitlines()):
         begun.add(line.get("begins"))
         begun.discard(line.get("again"))
     _write(found=chosen)
-    items[:] = [found[test] for test in chosen if test not in begun]
+    items[:] = [found[test] for test in chosen if test in found and test not in begun]
     cases = {item.cls for item in items}
     for owner in {owner for case in cases for owner in case.__mro__}:
         _end_recursion(owner)
@@ -102,10 +102,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     gc.freeze()  # Thousands of tests take long to look through, and are never garbage.
 
 
+#: What stands for the tests of a file that cannot be imported.
+_unreadable: list[str] = []
+
+
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Write that a file cannot be read."""
+    """Write that the file cannot be imported, and why."""
     if report.failed:
-        _write(unreadable=str(report.longrepr)[-3000:])
+        text = str(report.longrepr)
+        _write(ends=IMPORT, outcome=NOT_RUN, said=text.splitlines()[-1].removeprefix("E").strip(), trace=text[-6000:])
+        _unreadable.append(IMPORT)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

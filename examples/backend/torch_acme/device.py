@@ -352,14 +352,17 @@ class _TensorType(type):
         return isinstance(value, torch.Tensor) and value.type() == f"torch.acme.{cls.__name__}"
 
 
-for _name in "BFloat16 Bool Byte Char Double Float Half Int Long Short".split():
+for _name in ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"):
     globals()[f"{_name}Tensor"] = _TensorType(f"{_name}Tensor", (), {"__module__": "torch.acme"})
 
 
-# Compilation: Inductor asks the module of a device for its code generator, when it compiles for the first time.
+# Compilation: Inductor asks the module of a device for its code generator, when it compiles for the first time. PyTorch
+# and libraries ask for the generators of all devices, as `torch.cuda` has them.
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name == "default_generators":
+        return tuple(map(default_generator, range(device_count())))
     if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
         return getattr(import_module("torch_acme.compile"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

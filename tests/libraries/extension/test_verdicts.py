@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -71,13 +72,30 @@ def test_shares(upstream: ModuleType) -> None:
         sides[0].outcomes[test] = upstream.Outcome(mine, said)
         sides[1].outcomes[test] = upstream.Outcome(cpu, said.replace("acme", "cpu").replace("of the one", "once"))
     compared = upstream.compare("test_sparse", *sides)
-    table = dict(zip(*upstream._totals([compared]), strict=True))
+    head, row, total = upstream._totals([compared])
+    assert total[1:] == row[1:]
+    assert len(upstream._totals([])) == 1
+    table = dict(zip(head, row, strict=True))
     names = ("run", "equal", "both fail", "CPU passes", "of these", "but for limits", upstream.LIMIT, upstream.MISSING)
     assert [table[name] for name in names] == ["5", "1", "1", "3", "33.3%", "50.0%", "2", "1"]
     assert upstream._limits([compared])[1:] == [
         ("another error on the CPU", "test_sparse", "1"),
         ("texts that name other devices", "test_sparse", "1"),
     ]
+
+
+def test_file_without_import(upstream: ModuleType, tmp_path: Path) -> None:
+    """A file that cannot be imported did not run, and one that cannot be on the device alone is a fault."""
+    path = tmp_path / "test_few.py"
+    path.write_text("import no_such_module\n", encoding="utf-8")
+    cpu = upstream.run_file(path, "cpu", tmp_path / "journals", upstream.Limits("1", 60))
+    assert list(cpu.outcomes.values()) == [
+        upstream.Outcome("did not run", "ModuleNotFoundError: No module named 'no_such_module'")
+    ]
+    both = upstream.compare("test_few", cpu, cpu)
+    assert (both.run, both.not_run, both.nothing_ran) == (0, 1, True)
+    (fault,) = upstream.compare("test_few", cpu, upstream.Side([], {}, set(), "")).differences
+    assert fault.reason == upstream.NO_REASON
 
 
 def test_which_tests_run(upstream: ModuleType) -> None:
