@@ -275,6 +275,16 @@ def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> No
     assert "error" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("declared", ["struct f {};", "using f = int;", "enum class f { a };", "constexpr int f = 7;"])
+def test_names_that_callers_would_have(declared: str) -> None:
+    """The functions for callers are elsewhere if the sources declare anything of their names in the namespace."""
+    block = 'TORCH_LIBRARY(acme, m) { m.def("f(Tensor x) -> Tensor", [](const at::Tensor& x) { return x + 1; }); }\n'
+    for namespace, is_apart in (("acme", True), ("other", False)):
+        operators = read(a_cpp=f"{KERNELS}namespace {namespace} {{ {declared} }}\n{block}")
+        text = library_text(operators.imported, operators.head)
+        assert ("cpp_namespace: acme::ops\n" in text) is is_apart
+
+
 def test_gradients_of_drafted_derivatives_are_not_lost() -> None:
     """A formula takes the place of a class of autograd, so the kernel never recorded gradients by itself."""
     source = """\

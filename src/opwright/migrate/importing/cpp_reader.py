@@ -38,7 +38,13 @@ from opwright.migrate.importing.pybind import (
 )
 from opwright.migrate.importing.recording_kernels import with_recorded
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
-from opwright.migrate.importing.registration_calls import RegistrationCall, call_chains, is_split_up, local_names
+from opwright.migrate.importing.registration_calls import (
+    RegistrationCall,
+    call_chains,
+    declared_names,
+    is_split_up,
+    local_names,
+)
 from opwright.migrate.importing.source_edits import HiddenKernel
 from opwright.migrate.importing.unread_code import UnreadCode, code_outside, unread_code
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -104,7 +110,7 @@ class CppRegistrations(NamedTuple):
     are the kernels for all operators, by their keys, as texts; one under a condition of the preprocessor is only
     unread. `staying` was read, and no library file takes its place. `others` are the places of tokens in blocks of
     registrations that belong to no registration, by file. `code` gets libraries of registrations, and was not read.
-    `inline` are the whole names of inline namespaces.
+    `inline` are the whole names of inline namespaces, and `names` those of all that the sources declare.
     """
 
     statements: Sequence[RegistrationStatement]
@@ -123,6 +129,7 @@ class CppRegistrations(NamedTuple):
     others: Mapping[str, Sequence[int]] = MappingProxyType({})
     code: Sequence[UnreadCode] = ()
     inline: Collection[str] = ()
+    names: Collection[str] = ()
 
 
 _NO_OPTIONS: Final = ModuleOptions()
@@ -270,6 +277,12 @@ class _Reader:
             self._others,
             self._code,
             [name for names in self._names.inline.values() for name in names],
+            {
+                "::".join([*filter(None, statement.scope), name])
+                for source in self._headers_too
+                for statement in statements(source)
+                for name in declared_names(statement.head)
+            },
         )
 
     def _refusal(self, row: RegistrationStatement) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from opwright.convention import public_api
@@ -21,8 +21,8 @@ from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, sca
 class LibraryHead(NamedTuple):
     """What the head of the file says besides what follows from the operators.
 
-    `name` is that of the C++ namespace if the build gives the namespace of the operators. `functions` are those of the
-    sources.
+    `name` is that of the C++ namespace if the build gives the namespace of the operators. `names` are those that the
+    sources declare.
     """
 
     headers: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class LibraryHead(NamedTuple):
     derivatives: str = ""
     derivative_headers: tuple[str, ...] = ()
     undeclared: tuple[str, ...] = ()
-    functions: tuple[str, ...] = ()
+    names: Collection[str] = ()
 
 
 #: Stands for the keys of an entry that needs no `dispatch`.
@@ -59,7 +59,7 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     lines = [comment(f"From {', '.join(head.sources)}."), f"namespace: {scalar(namespace)}"]
     if namespace == BUILD_NAMESPACE:
         lines[1:] = [f"namespace: {{from: {BUILD_NAMESPACE}}}", f"cpp_namespace: {scalar(head.name)}"]
-    elif any(callers(operator) & {*kernels, *head.functions} for operator in operators):
+    elif any(callers(operator) & {*kernels, *head.names} for operator in operators):
         lines.append(f"cpp_namespace: {scalar(f'{namespace}::ops')}")
     if imported.is_stable:
         lines.append("abi: stable")

@@ -46,15 +46,21 @@ def local_names(body: Sequence[Token], calls: Iterable[CallChain]) -> set[str]:
     statement: list[Token] = []
     for index, token in enumerate(body):
         if token.text in (";", "{", "}"):
-            names.update(_declared(statement))
+            names.update(declared_names(statement))
             statement = []
         elif index not in called:
             statement.append(token)
     return names - CPP_WORDS
 
 
-def _declared(statement: Sequence[Token]) -> Iterator[str]:
-    """The names that a statement declares, and perhaps others of its types."""
+def declared_names(statement: Sequence[Token]) -> Iterator[str]:
+    """The names that a statement declares, and perhaps others of its types.
+
+    >>> from opwright.syntax.cpp_tokens import cpp_tokens
+    >>> texts = ("struct A", "enum class B", "using C = int", "constexpr int D = 7", "at::Tensor E(int n)")
+    >>> [[*declared_names([*cpp_tokens(text)])][-1] for text in texts]
+    ['A', 'B', 'C', 'D', 'E']
+    """
     texts = [token.text for token in statement]
     if texts[:1] == ["using"] or texts[:1] == ["namespace"]:
         yield from texts[1:2] if "=" in texts else texts[-1:] if texts[1:2] != ["namespace"] else ()

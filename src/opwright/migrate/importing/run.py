@@ -171,7 +171,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     statements = with_python_kernels(statements)
     if tried is not None:
         statements = with_tried(statements, tried)
-    statements = _with_callers_refused(statements, read.declared)
+    statements = _with_callers_refused(statements, {*read.declared, *read.names})
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _without_drafted(statements, drafts, request.fakes)
     by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
@@ -224,7 +224,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     folder = os.path.dirname(os.path.abspath(request.out))
     # The file is the same wherever the project is.
     modules = [os.path.relpath(module, folder) if os.path.isabs(module) else module for module in request.modules]
-    head = LibraryHead(includes, (*shown, *modules), name, undeclared=tuple(missing), functions=tuple(read.declared))
+    head = LibraryHead(
+        includes, (*shown, *modules), name, undeclared=tuple(missing), names=frozenset((*read.declared, *read.names))
+    )
     if drafts.gradients:
         gradient_headers = [os.path.relpath(path, base) for path in headers_of(drafts.called, read.declared)]
         gradient_headers += [kernels_header] if called else []
@@ -291,9 +293,9 @@ def _without_drafted(
 
 
 def _with_callers_refused(
-    statements: Sequence[RegistrationStatement], functions: Collection[str]
+    statements: Sequence[RegistrationStatement], names: Collection[str]
 ) -> list[RegistrationStatement]:
-    """Statements without entries for operators that generated headers cannot have, as sources have such functions.
+    """Statements without entries for operators that generated headers cannot have, as sources have these names.
 
     The head of the file names another C++ namespace for one namespace of operators alone.
     """
@@ -301,7 +303,7 @@ def _with_callers_refused(
         return [*statements]
     operators = import_operators(statements).operators
     namespace = most_common([operator.namespace for operator in operators])
-    names = {*functions, *[row.kernel for row in statements]}
+    names = {*names, *[row.kernel for row in statements]}
     clashing = {
         (operator.namespace, operator.name): min(callers(operator) & names)
         for operator in operators
