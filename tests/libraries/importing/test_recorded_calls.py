@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.migrate.calls.outcomes import CallOutcome
 from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE, MOST_BYTES, KeptCalls
-from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
+from opwright.migrate.calls.stored_calls import CallCounts, StoredRecord, counted, merged, read_records
+from opwright.migrate.calls.tried_calls import tried_facts
 from opwright.migrate.importing.drafts import draft_derivatives
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
@@ -161,6 +163,22 @@ def test_arguments_that_are_given_back_are_told() -> None:
     tried = TriedCalls({"acme::f": 3, "acme::g_": 2}, facts, CallCounts(Counter(), Counter()))
     notes = [row.notes for row in with_tried(rows, tried)]
     assert notes == [("1 of 3 calls shows that it returns `y` itself, as `Tensor(a)` says",), ()]
+
+
+def test_what_gradients_of_calls_show() -> None:
+    """A call without gradients loses them, one that raises says nothing, and one with gradients records them."""
+    eager = {"results": ["list", []], "written": [["x", False, True, False, None, 4, True]], "aliases": []}
+    given = {"through": True, "first": {"results": ["list", [["tensor"]]]}}
+    ways: tuple[CallOutcome, ...] = ({"through": False}, {"error": ["E", ""]}, given)
+    records = [StoredRecord(f"acme::{name}", "", b"") for name in "abc"]
+    outcomes = {number: {"eager": eager, "gradients": way} for number, way in enumerate(ways)}
+    common = [["overlaps", "x", 1], ["writes", "x", 1]]
+    facts = tried_facts(records, outcomes)["facts"]
+    assert {name: sorted(rows) for name, rows in facts.items()} == {
+        "acme::a": sorted([*common, ["loses", "", 1]]),
+        "acme::b": common,
+        "acme::c": sorted([*common, ["records", "", 1]]),
+    }
 
 
 def test_functions_whose_results_have_no_gradients_keep_none() -> None:
