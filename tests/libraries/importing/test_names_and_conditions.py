@@ -262,6 +262,26 @@ def test_kernels_in_python_of_operators_that_cpp_defines(capsys: pytest.CaptureF
     assert "`acme::alone`" not in printed
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("b_cpp", 'TORCH_LIBRARY_IMPL(acme, CUDA, m) { m.impl("f", [](const at::Tensor& x) { return x * 2; }); }'),
+        ("b_py", 'import torch\ntorch.library.impl("acme::f", "CUDA", lambda x: x * 2)'),
+    ],
+)
+@pytest.mark.parametrize("defined", ["in_cpp", "in_python"])
+def test_unnamed_kernels_beside_named_ones(file: str, text: str, defined: str) -> None:
+    """What they call records gradients, wherever the operator is defined: its generated kernel for Autograd raises."""
+    name, definition = {
+        "in_cpp": ("c_cpp", f'{KERNELS}TORCH_LIBRARY(acme, m) {{ m.def("f(Tensor x) -> Tensor"); }}'),
+        "in_python": ("c_py", 'import torch\ntorch.library.define("acme::f", "(Tensor x) -> Tensor")'),
+    }[defined]
+    kernel = f'{KERNELS}TORCH_LIBRARY_IMPL(acme, CPU, m) {{ m.impl("f", &f); }}'
+    read(a_cpp=f"{kernel}\n", **{file: f"{text}\n", name: f"{definition}\n"})
+    assert main(["import", "csrc", "--out", "acme.yaml"]) == 0
+    assert main(["import", "csrc", "--out", "acme.yaml", "--check"]) == 1
+
+
 def test_callers_of_a_second_namespace(capsys: pytest.CaptureFixture[str]) -> None:
     """The head names one C++ namespace for callers, so the others have no entry with the name of a function there."""
     functions = "".join(f"namespace {name} {{ at::Tensor h(const at::Tensor& x) {{ return x; }} }}\n" for name in "ab")

@@ -113,23 +113,28 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
     return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable, tuple(refused))
 
 
-def with_python_kernels(statements: Iterable[RegistrationStatement]) -> list[RegistrationStatement]:
-    """Statements with what kernels in Python give, of operators that C++ defines: others have no generated code."""
+def with_unnamed_kernels(statements: Iterable[RegistrationStatement]) -> list[RegistrationStatement]:
+    """Statements with what unnamed kernels give: those in Python of operators that C++ has, and lambdas beside others.
+
+    Other operators with such kernels have no generated code.
+    """
     rows = [*statements]
-    in_cpp = {(row.namespace, row.name) for row in rows if row.schema and not _is_python(row)}
-    in_cpp -= {(row.namespace, row.name) for row in rows if any(key.startswith("Autograd") for key in row.keys)}
+    named = {(row.namespace, row.name) for row in rows if row.kernel and not _is_python(row)}
+    in_cpp = {(row.namespace, row.name) for row in rows if row.schema and not _is_python(row)} | named
+    graded = {(row.namespace, row.name) for row in rows if any(key.startswith("Autograd") for key in row.keys)}
     return [
         row._replace(gives="what it calls")
-        if (row.namespace, row.name) in in_cpp and _is_python(row) and _may_record(row)
+        if (row.namespace, row.name) in (in_cpp if _is_python(row) else named) - graded and _may_record(row)
         else row
         for row in rows
     ]
 
 
 def _may_record(row: RegistrationStatement) -> bool:
-    """Whether a kernel in Python may call operators that record gradients under PyTorch's fallback."""
+    """Whether a kernel in Python, or a lambda, may call operators that record gradients under PyTorch's fallback."""
     is_below = bool(row.keys) and META.name not in row.keys and is_below_autograd(row.keys)
-    return is_below and not row.registrar and "fallthrough" not in row.by_hand
+    is_function = "fallthrough" not in row.by_hand if _is_python(row) else row.by_hand.startswith("[")
+    return is_below and is_function and not row.registrar
 
 
 def _with_views_by_hand(statements: Sequence[RegistrationStatement]) -> Iterator[RegistrationStatement]:
@@ -246,7 +251,7 @@ class _Operator:
         if not is_graded and not any(note.endswith(RECORDS) for _, note in notes):
             told = f"records under PyTorch's fallback: {RECORDS}"
             notes += [
-                (row.place, f"`{row.kernel}` gives the result of {row.gives}, whose gradient it {told}")
+                (row.place, f"`{row.kernel or row.by_hand}` gives the result of {row.gives}, whose gradient it {told}")
                 for row in statements
                 if row.gives
             ]

@@ -31,7 +31,7 @@ from opwright.migrate.importing.drafts import DraftedDerivatives, draft_derivati
 from opwright.migrate.importing.explained import ExplainedLibrary, explained, whole_process
 from opwright.migrate.importing.library_file import LibraryHead, callers, library_text, most_common
 from opwright.migrate.importing.module_reader import ModuleOptions
-from opwright.migrate.importing.operators import ImportedOperators, import_operators, with_python_kernels
+from opwright.migrate.importing.operators import ImportedOperators, import_operators, with_unnamed_kernels
 from opwright.migrate.importing.process import loaded_library, proven_outputs
 from opwright.migrate.importing.pybind import MARK, BoundModule, header_text, module_text
 from opwright.migrate.importing.python_reader import python_files_with_registrations, read_python_sources
@@ -168,7 +168,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         statements = [*process.statements]
     else:
         statements = with_unread(statements, [*read.code, *from_python.code])
-    statements = with_python_kernels(statements)
+    statements = with_unnamed_kernels(statements)
     if tried is not None:
         statements = with_tried(statements, tried)
     statements = _with_callers_refused(statements, {*read.declared, *read.names})
