@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from opwright.backends.external_backend import RunBackends
-from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.cli.arguments import Parser, add_drop_in_arguments, not_empty, spellings
 from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.emit.registry import build_folders, program_families
@@ -47,12 +45,15 @@ def add_input_arguments(parser: Parser) -> None:
 def check_kernel_file(path: str, generation: Generation, sink: Diagnostics) -> None:
     """Report kernels that a C++ file does not define, and that are not generated either. Raises FaultsFound."""
     from opwright.backends.emit.definitions import check_definitions
+    from opwright.backends.external_backend import RunBackends
+    from opwright.backends.lazy_backend import RunLazyBackends
     from opwright.source.text import SourceFile
 
-    job = generation.job
-    if job.of(RunBackends).backends:
-        generated = {entry.function for lazy in job.of(RunLazyBackends).lazy_backends for entry in lazy.generated}
-        check_definitions(job.of(RunBackends).backends, SourceFile.read(path), sink, generated=generated)
+    backends = generation.job.of(RunBackends).backends
+    if backends:
+        lazy_backends = generation.job.of(RunLazyBackends).lazy_backends
+        generated = {entry.function for backend in lazy_backends for entry in backend.generated}
+        check_definitions(backends, SourceFile.read(path), sink, generated=generated)
     sink.raise_if_errors()
 
 
