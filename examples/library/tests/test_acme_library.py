@@ -14,7 +14,9 @@ from typing import Any
 import acme
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils.cpp_extension import load
 
 from cases import CASES, STABLE, call, leaf, numbers, overload
@@ -33,6 +35,15 @@ def test_there_is_a_case_for_every_operator() -> None:
     schemas = [schema for schema in torch._C._jit_get_all_schemas() if re.match("acme::(?!_)", schema.name)]
     names = {".".join(filter(None, (schema.name[6:], schema.overload_name))) for schema in schemas}
     assert names == set(CASES)
+
+
+def test_refusals_below_a_composite_operator_have_their_text_in_traces() -> None:
+    """One of `attention` and `scores`, which it calls, says in traces, too, what is wrong with a call."""
+    query, key, value = torch.ones(3, 5), torch.ones(4, 4), torch.ones(4, 5)
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+        faked = [mode.from_tensor(tensor, static_shapes=True) for tensor in (query, key, value)]
+        with pytest.raises(RuntimeError, match="dimension -1 of `key` has size 4, and has to have size 5"):
+            acme.attention(*faked)
 
 
 @pytest.mark.parametrize("name", CASES)

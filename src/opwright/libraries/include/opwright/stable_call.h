@@ -25,14 +25,50 @@ namespace opwright {
 
 namespace stable_call {
 
+#if defined(__ELF__)
+// A function of the process by its name, null if it has none: a binary needs neither Python nor the newest PyTorch.
+template <typename Function>
+Function* function_named(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Takes the error of Python that a kernel in Python left to the thread, and gives its text; empty without any.
+inline std::string python_error() {
+  auto* const ensure = function_named<int()>("PyGILState_Ensure");
+  auto* const release = function_named<void(int)>("PyGILState_Release");
+  auto* const is_initialized = function_named<int()>("Py_IsInitialized");
+  auto* const fetch = function_named<void(void**, void**, void**)>("PyErr_Fetch");
+  auto* const clear = function_named<void()>("PyErr_Clear");
+  auto* const shown = function_named<void*(void*)>("PyObject_Str");
+  auto* const utf8 = function_named<const char*(void*)>("PyUnicode_AsUTF8");
+  auto* const forget = function_named<void(void*)>("Py_DecRef");
+  if (!ensure || !release || !is_initialized || !fetch || !clear || !shown || !utf8 || !forget || !is_initialized()) {
+    return "";
+  }
+  const int state = ensure();
+  std::array<void*, 3> error{};
+  fetch(&error[0], &error[1], &error[2]);
+  void* const text = error[1] ? shown(error[1]) : nullptr;
+  const char* const letters = text ? utf8(text) : nullptr;
+  const std::string result = letters ? letters : "";
+  clear();
+  for (void* const object : {text, error[0], error[1], error[2]}) {
+    forget(object);  // It takes null.
+  }
+  release(state);
+  return result;
+}
+#endif
+
 // Raises with the text of the error of an operator, of which PyTorch's C interface gives a code alone.
 [[noreturn]] inline void fail(const char* name) {
   std::string text;
 #if defined(__ELF__)
-  // PyTorch has it since 2.13. It is asked for by name, so that the binary serves releases before.
-  if (void* const get_what = dlsym(RTLD_DEFAULT, "torch_exception_get_what_without_backtrace")) {
-    text = reinterpret_cast<const char* (*)()>(get_what)();
+  // PyTorch has it since 2.13.
+  if (auto* const get_what = function_named<const char*()>("torch_exception_get_what_without_backtrace")) {
+    text = get_what();
   }
+  text = text.empty() ? python_error() : text;
 #endif
   // An error in Python has its type before the text, and where it was raised after it.
   const std::string_view type = "RuntimeError: ";
