@@ -204,7 +204,7 @@ class OperatorLibrary(Frozen):
     @property
     def is_stable(self) -> bool:
         """Whether the code for PyTorch uses the stable C++ interface alone."""
-        return self.abi in ("stable", "dlpack")
+        return self.library.is_stable
 
     @property
     def takes_views(self) -> bool:

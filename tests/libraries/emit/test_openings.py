@@ -17,7 +17,7 @@ from opwright.libraries.emit.openings import NAMESPACE, opening, opening_body
 FOLDER = Path(openings.__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 
-#: The openings that generated modules are joined from.
+#: The joins that emitters make today; one that an emitter adds is entered here.
 JOINED = [
     *[(name,) for name in ("autocast", "cache_keys", "implements", "kernels", "overlap", "sharding", "vmap")],
     ("implements", "implements_stable"),
