@@ -250,7 +250,7 @@ def test_libraries_differ_by_traits_alone() -> None:
     assert not wrong
 
 
-#: What a text ends with before a value that only a writer of `opwright.syntax` may put there.
+#: What a text ends with before a value that only a writer of `opwright.cpp.text` may put there.
 WRITTEN = ("#include <", '#include "')
 
 
@@ -268,7 +268,7 @@ def handwritten(tree: ast.Module) -> Iterator[ast.JoinedStr]:
 def test_includes_are_written_in_one_place() -> None:
     """No module formats an include by hand, so none writes one that its header ends."""
     wrong = [name for name, tree in modules().items() for _ in handwritten(tree)]
-    assert set(wrong) == {"opwright.syntax.cpp"}
+    assert set(wrong) == {"opwright.cpp.text"}
 
 
 def test_modules_start_the_same_way() -> None:

@@ -22,7 +22,7 @@ from packaging.version import Version
 from docs.site.operators import operator_files
 from docs.site.pages import ROOT, site_pages
 from docs.site.playground import write_playground
-from opwright.source.code_pages import all_codes
+from opwright.plugins.code_pages import all_codes
 from opwright.source.codes import RANGES
 
 _HERE: Final = Path(__file__).resolve().parent

@@ -53,6 +53,15 @@ def wheels_module(module: str) -> ModuleType | None:
     return _module_of("opwright.wheels", module)
 
 
+def plugins_module(module: str) -> ModuleType | None:
+    """A module of the room of plug-ins; None in a copy without it.
+
+    >>> plugins_module("run_plugins").__name__
+    'opwright.plugins.run_plugins'
+    """
+    return _module_of("opwright.plugins", module)
+
+
 def _module_of(package: str, module: str) -> ModuleType | None:
     """A module of a package; None if the package is not there."""
     try:

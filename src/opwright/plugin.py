@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from opwright.cpp.translation import TypeConversion
     from opwright.dialects.cpp_expressions import CppFault, CppName, find_cpp_fault, free_names, split_cpp
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
-    from opwright.dialects.extra_keys import (
-        ANY_VALUE,
-        CPP_CODE,
-        CPP_EXPRESSION,
-        CPP_IDENTIFIER,
-        CPP_NAME,
-        Choice,
-        Either,
-        ExtraKey,
-        Fields,
-        KeyType,
-        ListOf,
-        Table,
-    )
-    from opwright.dialects.listed_operators import ListedOperator, known_operators, leave_out, listed_operators
-    from opwright.dialects.named_files import read_beside
     from opwright.emit.aten.backend import kernel_signature
     from opwright.emit.aten.c_shim import shim_callee, shim_declaration, shim_definition, shim_kernel_key
     from opwright.emit.emitter import (
@@ -63,17 +47,32 @@ if TYPE_CHECKING:
         usual_signature,
     )
     from opwright.emit.family import Check, Family
-    from opwright.emit.file_family import file_family, text_family
     from opwright.emit.registrations import Registration
     from opwright.model.catalog import Catalog
     from opwright.model.extra_values import ExtraValue, ExtraValues
     from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
     from opwright.plugins.activation import use_plugins
+    from opwright.plugins.built_nodes import NodeValue, node_at, part_of, texts_of, with_entries, without_entries
+    from opwright.plugins.code_pages import Code
+    from opwright.plugins.extra_keys import (
+        ANY_VALUE,
+        CPP_CODE,
+        CPP_EXPRESSION,
+        CPP_IDENTIFIER,
+        CPP_NAME,
+        Choice,
+        Either,
+        ExtraKey,
+        Fields,
+        KeyType,
+        ListOf,
+        Table,
+    )
+    from opwright.plugins.file_family import file_family, text_family
     from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators
+    from opwright.plugins.listed_operators import ListedOperator, known_operators, leave_out, listed_operators
     from opwright.plugins.plugin import Plugin
     from opwright.schema.function import Argument, FunctionSchema
-    from opwright.source.built_nodes import NodeValue, node_at, part_of, texts_of, with_entries, without_entries
-    from opwright.source.code_pages import Code
     from opwright.source.diagnostic import Diagnostics, Edit, Fault, did_you_mean
     from opwright.source.expect import (
         expect_boolean,
@@ -88,6 +87,7 @@ if TYPE_CHECKING:
     from opwright.source.span import Span
     from opwright.source.text import SourceFile
     from opwright.source.yaml import load_yaml
+    from opwright.workspace.named_files import read_beside
 
 __all__ = [
     "ANY_VALUE",
@@ -211,10 +211,10 @@ _MODULES: Final = {
     "cpp.c_types": ("CType", "TENSOR", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
-    "dialects.named_files": ("read_beside",),
+    "workspace.named_files": ("read_beside",),
     "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
     "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
-    "dialects.extra_keys": (
+    "plugins.extra_keys": (
         "ANY_VALUE",
         "CPP_CODE",
         "CPP_EXPRESSION",
@@ -228,7 +228,7 @@ _MODULES: Final = {
         "ListOf",
         "Table",
     ),
-    "dialects.listed_operators": ("ListedOperator", "known_operators", "leave_out", "listed_operators"),
+    "plugins.listed_operators": ("ListedOperator", "known_operators", "leave_out", "listed_operators"),
     "emit.aten.backend": ("kernel_signature",),
     "backends.emit.device_shims": ("device_shims",),
     "emit.aten.c_shim": ("shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
@@ -255,7 +255,7 @@ _MODULES: Final = {
         "Slots",
         "per_job",
     ),
-    "emit.file_family": ("file_family", "text_family"),
+    "plugins.file_family": ("file_family", "text_family"),
     "emit.registrations": ("Registration",),
     "emit.family": ("Check", "Family"),
     "model.catalog": ("Catalog",),
@@ -265,8 +265,8 @@ _MODULES: Final = {
     "plugins.activation": ("use_plugins",),
     "plugins.plugin": ("Plugin",),
     "schema.function": ("Argument", "FunctionSchema"),
-    "source.built_nodes": ("NodeValue", "node_at", "part_of", "texts_of", "with_entries", "without_entries"),
-    "source.code_pages": ("Code",),
+    "plugins.built_nodes": ("NodeValue", "node_at", "part_of", "texts_of", "with_entries", "without_entries"),
+    "plugins.code_pages": ("Code",),
     "source.diagnostic": ("Diagnostics", "Edit", "Fault", "did_you_mean"),
     "source.expect": (
         "expect_boolean",

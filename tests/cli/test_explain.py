@@ -7,7 +7,7 @@ import re
 import pytest
 
 from opwright.cli.main import main
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 
 
 def listed_codes(capsys: pytest.CaptureFixture[str]) -> list[str]:

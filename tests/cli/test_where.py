@@ -10,8 +10,8 @@ import pytest
 from opwright.cli import where as where_command
 from opwright.cli.main import main
 from opwright.cli.where import folder_origins
-from opwright.run.provenance import FileOrigin, LineOrigin
 from opwright.source.diagnostic import Fault
+from opwright.workspace.provenance import FileOrigin, LineOrigin
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 10))
 ENTRIES = {number: ("in/ops.yaml", 10 * number, f"acme::op{number}") for number in range(1, 7)}

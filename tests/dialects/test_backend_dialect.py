@@ -15,11 +15,11 @@ from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.wrapper_options import EntryOptions, Fallback, Guard
+from opwright.plugins.code_pages import code_names
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.run.loading import load as load_pytorch
-from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.backend.stub_cases import load_cases as load_stub_cases

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from tests.dialects.cases import FOLDER, Case, load_cases
 from tests.dialects.loading import TAGS, found_faults, load_text
 

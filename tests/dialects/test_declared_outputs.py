@@ -8,8 +8,8 @@ import pytest
 
 from opwright.libraries.dialect.outputs import load_outputs
 from opwright.model.declared_outputs import DeclaredOutputs, OutputOperation, ValueKind
+from opwright.plugins.code_pages import code_names
 from opwright.schema import parse_schema
-from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import MappingNode, Scalar, SequenceNode
 from opwright.source.text import SourceFile

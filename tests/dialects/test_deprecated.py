@@ -6,7 +6,7 @@ import pytest
 
 from opwright.dialects.deprecated import load_deprecated
 from opwright.model.more_inputs import DeprecatedSignature
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases

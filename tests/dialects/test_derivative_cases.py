@@ -14,7 +14,7 @@ from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases

@@ -12,10 +12,10 @@ from opwright.libraries.dialect.loader import load
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
+from opwright.plugins.code_pages import code_names
 from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.cases import Case, load_cases

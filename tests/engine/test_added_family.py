@@ -97,7 +97,7 @@ KINDS_OF_PROJECTS = (
     "opwright.cli.new",
     "opwright.libraries.extension.project",
     "opwright.cli.describing",
-    "opwright.dialects.extra_key_schemas",
+    "opwright.plugins.extra_key_schemas",
     "opwright.libraries.families",
     "opwright.libraries.judge.candidates",
 )

@@ -13,10 +13,10 @@ from opwright.emit.emitter import FilePerUnit
 from opwright.emit.registry import build_folders, emitters
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import open_inputs
-from opwright.run import provenance
 from opwright.run.generation import Generation
-from opwright.run.provenance import FileOrigin
 from opwright.run.request import Request
+from opwright.workspace import provenance
+from opwright.workspace.provenance import FileOrigin
 
 SCHEMA = re.compile(r"\w+(?:\.\w+)?\(.*?\) -> [^\"/]*")
 INCLUDE = re.compile(r"#include <ATen/ops/(\w+?)(?:_ops|_native|_meta|_[a-z]+_dispatch)?\.h>")

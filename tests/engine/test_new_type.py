@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.emit.stubs import namespaces
+from opwright.libraries.stubs import namespaces
 from opwright.schema import base_types
 from tests.engine.project import Project, WholeProject
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from tests.executorch.executorch_cases import ExecutorchCase, load_cases, run_case
 
 CASES = load_cases()

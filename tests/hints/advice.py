@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
-from opwright.source.edits import added_field, apply_edits, deleted_field, deleted_item, find_path
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.workspace.edits import added_field, apply_edits, deleted_field, deleted_item, find_path
 
 __all__ = ["followed"]
 

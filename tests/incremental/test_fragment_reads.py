@@ -23,13 +23,13 @@ from opwright.release.inputs import open_inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
 from opwright.run.loading import load_deferred_dialects, load_job
-from opwright.run.provenance import all_functions_of_unit
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.items import split_items
 from opwright.source.records import left_out
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
+from opwright.workspace.provenance import all_functions_of_unit
 from tests.edits.fields import FieldRuns
 from tests.edits.harness import LOCAL
 from tests.edits.warm_runs import inside

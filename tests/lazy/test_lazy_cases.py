@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from tests.backend.case_tests import *  # noqa: F403
 from tests.lazy.lazy_cases import load_cases
 

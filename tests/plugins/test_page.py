@@ -11,8 +11,8 @@ import pytest
 import opwright.plugin
 from opwright.cli.main import main
 from opwright.plugin import Plugin, use_plugins
+from opwright.plugins.code_pages import find_code
 from opwright.plugins.use import ensure_active
-from opwright.source.code_pages import find_code
 from tests.engine.project import Project
 from tests.plugins.fault_cases import installed_below
 

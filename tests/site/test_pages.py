@@ -12,8 +12,8 @@ from docs.site.__main__ import list_versions, settings
 from docs.site.pages import ROOT, page_text, site_pages
 from opwright.cli.main import COMMANDS
 from opwright.emit.registry import FAMILIES
+from opwright.plugins.code_pages import code_names
 from opwright.release.version import RELEASES
-from opwright.source.code_pages import code_names
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opwright
+from opwright.plugins.code_pages import all_codes, code_names, find_code
 from opwright.source import codes
-from opwright.source.code_pages import all_codes, code_names, find_code
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, Severity, did_you_mean
 from opwright.source.text import SourceFile
 

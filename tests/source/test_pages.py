@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from opwright.source.code_pages import all_codes
+from opwright.plugins.code_pages import all_codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.expect import check_unique_keys, expect_strings
 from opwright.source.text import SourceFile

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from opwright.torchgen import gen_static_runtime_ops
 from tests.conformance.inputs import ROOT
 from tests.dialects.cases import Case, load_cases

@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from opwright.source.budget import SourceBudget
 from opwright.source.span import SourceText
+from opwright.syntax.budget import SourceBudget
 from opwright.syntax.cpp_source import parse_cpp
 from opwright.syntax.cpp_tokens import MacroExpander, cpp_tokens
 

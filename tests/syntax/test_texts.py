@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from opwright.builds import build_files
+from opwright.cpp import text as cpp
 from opwright.source.diagnostic import Fault
-from opwright.syntax import cpp, python
+from opwright.syntax import python
 
 #: Each character that ends or escapes something somewhere, before a digit and at both ends.
 CHARACTERS = [*map(chr, range(1, 0x180)), "\u2028", "\u0100", "\ufeff", "\U0001f600", "\0", '"""', "\\n", "$a", "a b"]

@@ -13,7 +13,7 @@ import yaml
 from opwright.cli.schema import schema_text
 from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
 from opwright.mobile.upgraders.loader import load_upgraders
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
 from tests.conformance.inputs import ROOT

@@ -86,7 +86,7 @@ def codes_and_operators(prefix: str, **_: object) -> Iterable[str]:
 
 def listed_codes(prefix: str, **_: object) -> Iterable[str]:
     """Diagnostic codes that begin with the last word of a list with commas, behind the words before it."""
-    from opwright.source.code_pages import code_names
+    from opwright.plugins.code_pages import code_names
 
     before, comma, word = prefix.rpartition(",")
     return [f"{before}{comma}{code}" for code in code_names() if code.startswith(word)]

@@ -19,7 +19,8 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
-from opwright.model.operator_records import (
+from opwright.model.wrapper_options import Fallback
+from opwright.plugins.operator_records import (
     BackwardStatus,
     CoverageReport,
     MetaSupport,
@@ -28,7 +29,6 @@ from opwright.model.operator_records import (
     Query,
     TrapKind,
 )
-from opwright.model.wrapper_options import Fallback
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import counted, say

@@ -28,8 +28,8 @@ from opwright.cli.input_arguments import add_allow_path_argument, open_named_inp
 from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import wants_color, wants_links
 from opwright.plugins.active import active_plugins
+from opwright.plugins.code_pages import all_codes, code_names, find_code, is_plugin_code
 from opwright.schema.function import SchemaKind
-from opwright.source.code_pages import all_codes, code_names, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.terminal import print_rendered, say, tell
 from opwright.source.text import SourceFile
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
     from opwright.backends.dispatch.resolution import Resolution
     from opwright.model.native_function import NativeFunction
-    from opwright.run.provenance import FileOrigin
     from opwright.tools.explain.loading import ExplainRequest
     from opwright.tools.explain.naming import NamedOverload
     from opwright.tools.explain.text import Painter
+    from opwright.workspace.provenance import FileOrigin
 
 _CODE: Final = re.compile(r"[A-Za-z]\d{3,5}|[A-Z]{2,}\d{4}")
 #: The columns of explanations that go to no terminal.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from opwright.incremental.identity import InputStamps
     from opwright.run.generation import Generation, Outcome
     from opwright.run.incremental_generation import IncrementalGeneration
-    from opwright.run.provenance import FileOrigin
+    from opwright.workspace.provenance import FileOrigin
 
 
 def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> None:
@@ -102,7 +102,7 @@ def _write_extras(
             targets: Iterable[str] = sorted(outcome.statuses) if arguments.stamp is None else [arguments.stamp]
             writer.write(real_path(arguments.depfile), make_rule(targets, dependencies(stamps)))
         if arguments.provenance is not None:
-            from opwright.run.provenance import origins
+            from opwright.workspace.provenance import origins
 
             text = _provenance_text(origins(generation, outcome))
             writer.write(real_path(arguments.provenance), text.encode())

@@ -22,9 +22,9 @@ from typing import Final
 
 from opwright.cli import console
 from opwright.cli.arguments import PluginChoices, add_plugin_argument
-from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.dialects.table import DIALECTS
 from opwright.plugins.active import ACTIVE
+from opwright.plugins.extra_key_schemas import add_extra_keys
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import print_document
 

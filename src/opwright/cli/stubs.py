@@ -22,8 +22,8 @@ from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, run_of
 from opwright.emit.emitter import Options
 from opwright.emit.registry import build_folders, program_families
-from opwright.emit.stubs.namespaces import namespaces
 from opwright.incremental.identity import RunIdentity
+from opwright.libraries.stubs.namespaces import namespaces
 from opwright.release.inputs import Inputs
 from opwright.run.generation import Generation
 from opwright.run.incremental_generation import IncrementalGeneration, run_facts

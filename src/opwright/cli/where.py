@@ -21,11 +21,11 @@ from opwright.cli.input_arguments import open_named_inputs
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
 from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.state import manifest_facts, manifest_paths
-from opwright.run.provenance import FileOrigin, LineOrigin
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import read_number
 from opwright.source.terminal import say, tell
+from opwright.workspace.provenance import FileOrigin, LineOrigin
 
 _LineRange: TypeAlias = "tuple[int, int, str, int, str]"
 _Origin: TypeAlias = "tuple[str, list[_LineRange]]"

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.cpp.text import joined_conditions
 from opwright.dialects.names import CPP_WORDS
 from opwright.source.codes import CONDITION
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import joined_conditions
 
 _TOKEN: Final = lazy_pattern(
     r"""

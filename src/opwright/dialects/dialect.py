@@ -19,21 +19,40 @@ if TYPE_CHECKING:
     from dataclasses import KW_ONLY
     from types import ModuleType
 
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.values import Releases
     from opwright.model.catalog import Catalog
     from opwright.model.dispatch_key import DispatchKey
+    from opwright.model.extra_values import ExtraValues
     from opwright.model.native_function import NativeFunction
     from opwright.release.inputs import Inputs
     from opwright.release.rules import Rules
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.items import ChosenItems
-    from opwright.source.nodes import MappingNode, Node
+    from opwright.source.nodes import MappingNode, Node, Scalar
+    from opwright.source.span import Span
 
 Model = TypeVar("Model")
 _Record = TypeVar("_Record")
 
 #: The first field of a YAML file, in a list of mappings or in a mapping.
 _FIRST_FIELD: Final = lazy_pattern(r"(?:\s|#[^\n]*\n|---)*(?:- *)?(\w+) *:")
+
+
+class ExtraKeys(Protocol):
+    """Reads the keys that plug-ins declare for one place: entries of a file, or its head."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the keys."""
+
+    @property
+    def defaults(self) -> ExtraValues:
+        """Values of an entry that has none of the keys."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def read(self, entries: Iterable[tuple[Scalar, Node]], at: Span, releases: Releases) -> ExtraValues | None:
+        """Values of an entry at `at` with these keys, among others; None, with diagnostics, if one has a fault."""
 
 
 @frozen_fields
@@ -198,7 +217,7 @@ class Dialect(Generic[Model]):
         """What the files say; faults go to the sink of the context, and entries at fault are then missing."""
         if self.loader is not None:
             return self.loader(files, context)
-        return cast(Model, self.module("loader").load(files, context))
+        return cast("Model", self.module("loader").load(files, context))
 
     def import_loader(self) -> None:
         """Import the modules that loading uses."""

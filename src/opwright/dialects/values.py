@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from opwright.cpp.text import is_header
 from opwright.dialects.field import TEXT, Field
 from opwright.dialects.names import IDENTIFIER
 from opwright.release.version import Version, parse_version
@@ -16,7 +17,6 @@ from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar, SequenceNode, did_you_mean_key
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
-from opwright.syntax.cpp import is_header
 
 
 def read_word(node: Node, what: str, words: Iterable[str], sink: Diagnostics) -> str:

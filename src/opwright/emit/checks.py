@@ -16,6 +16,7 @@ from string import ascii_lowercase
 from typing import Final
 
 from opwright.cpp.namespaces import enclose, qualified_name
+from opwright.cpp.text import guard
 from opwright.dialects.native_functions.variants import autogen_names, out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, OverloadIndex, nearest_overload, renamed_overload, schema_span
 from opwright.emit.aten.functional_forms import functional_form, is_functionalized_by_pytorch
@@ -32,7 +33,6 @@ from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, Severity
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
-from opwright.syntax.cpp import guard
 
 
 def check_emittable(job: Job, sink: Diagnostics) -> None:

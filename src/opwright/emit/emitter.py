@@ -159,7 +159,7 @@ class FragmentContext(Copyable):
 
     def read(self, read: DeclaredRead[Fact]) -> Fact:
         """A declared fact. Raises KeyError, which is a bug of the emitter, if it does not declare the read."""
-        return cast(Fact, self._facts[read])
+        return cast("Fact", self._facts[read])
 
 
 class Job(FragmentContext):
@@ -282,7 +282,7 @@ def per_job(make: Callable[Concatenate[Job, Key], Fact]) -> Callable[Concatenate
         value = job.cache.get(cache_key)
         if value is None:
             value = job.cache[cache_key] = make(job, *key, **named)
-        return cast(Fact, value)
+        return cast("Fact", value)
 
     look_up.__doc__ = make.__doc__
     look_up.__name__ = make.__name__

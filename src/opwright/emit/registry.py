@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from opwright.emit.family import OWN_STUBS, PYTORCH_FILES, REGISTRATIONS, Check, Family, family_module
+from opwright.emit.family import PYTORCH_FILES, REGISTRATIONS, Check, Family, family_module
 from opwright.guests import guest_rows
 
 # Programs read the table before they know whether there is anything to do: no import for types.
@@ -155,16 +155,6 @@ _ROWS: Final = (
         selects_as_aten=True,
         programs={"gen_unboxing": None},
         rule=PYTORCH_FILES,
-    ),
-    Family(
-        "stubs",
-        "type stubs of torch.ops",
-        emitters=(".stubs.files",),
-        folders={"stubs": ""},
-        inputs=(OWN_STUBS,),
-        imports=("opwright.dialects.native_functions.loader",),
-        by_default=False,
-        programs={"stubs": None},
     ),
     Family(
         "torch_stubs",

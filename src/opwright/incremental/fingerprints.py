@@ -109,7 +109,7 @@ class UnitFingerprints:
     def _compute(self, value: object) -> bytes:
         kind = type(value)
         if kind is NativeFunction:
-            return self._function(cast(NativeFunction, value))
+            return self._function(cast("NativeFunction", value))
         if kind in _INLINE:
             return _digest(self._inline(value))
         return self._of_record(value)

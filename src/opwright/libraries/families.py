@@ -1,8 +1,8 @@
-"""The families of files around the operators of libraries."""
+"""The families of files around the operators of libraries, and of type stubs."""
 
 from __future__ import annotations
 
-from opwright.emit.family import Check, Family
+from opwright.emit.family import OWN_STUBS, Check, Family
 
 # Programs read the rows before they know whether there is anything to do: no import for types.
 TYPE_CHECKING = False
@@ -11,6 +11,16 @@ if TYPE_CHECKING:
 
 #: Families of files.
 FAMILIES: Final = (
+    Family(
+        "stubs",
+        "type stubs of torch.ops",
+        emitters=("opwright.libraries.stubs.files",),
+        folders={"stubs": ""},
+        inputs=(OWN_STUBS,),
+        imports=("opwright.dialects.native_functions.loader",),
+        by_default=False,
+        programs={"stubs": None},
+    ),
     Family(
         "library",
         "the code around the operators of libraries",

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.dialect import BackendReader, Dialect
-from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.table import DIALECTS
 from opwright.emit.extensions import KernelConvention, KernelSelector, WrapperHook
 from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE
+from opwright.plugins.code_pages import Code, add_plugin_code, find_code, is_plugin_code, remove_plugin_code
 from opwright.plugins.discovery import load_plugin
+from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.lint import BackendLint, OperatorLint
 from opwright.plugins.plugin import API_VERSION, Plugin
 from opwright.plugins.safe_rows import (
@@ -30,7 +31,6 @@ from opwright.plugins.safe_rows import (
     safe_reader,
 )
 from opwright.plugins.sources import definition_span, folder_of, shown_path
-from opwright.source.code_pages import Code, add_plugin_code, find_code, is_plugin_code, remove_plugin_code
 from opwright.source.codes import MISSING_FOLDER, NAME_CLASH, WRONG_API, WRONG_ROW
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.text import SourceFile

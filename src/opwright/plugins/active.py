@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
-    from opwright.dialects.extra_key_reader import ExtraKeys
-    from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.extensions import EmitExtensions
+    from opwright.plugins.extra_key_reader import ExtraKeyReader
+    from opwright.plugins.extra_keys import ExtraKey
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.plugins.plugin import Plugin
 
@@ -60,14 +60,14 @@ def with_plugins(context: LoadContext) -> LoadContext:
     return context._replace(extra_keys=_extra_keys_at, backend_readers=ACTIVE.backend_readers)
 
 
-def _extra_keys_at(where: str) -> ExtraKeys | None:
+def _extra_keys_at(where: str) -> ExtraKeyReader | None:
     """What reads the keys that plug-ins declare for a place; None if there are none."""
     keys = ACTIVE.extra_keys.get(where, ())
     if not keys:
         return None
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.plugins.extra_key_reader import ExtraKeyReader
 
-    return ExtraKeys(keys)
+    return ExtraKeyReader(keys)
 
 
 def forced_families() -> tuple[str, ...]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_records import OperatorRecord
+from opwright.plugins.operator_records import OperatorRecord
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.edits import children
 from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.workspace.edits import children
 
 
 class Operators(NamedTuple):

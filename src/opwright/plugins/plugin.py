@@ -10,11 +10,11 @@ from opwright.source.records import Copyable
 
 if TYPE_CHECKING:
     from opwright.dialects.dialect import BackendReader, Dialect
-    from opwright.dialects.extra_keys import ExtraKey
     from opwright.emit.extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.emit.family import Family
+    from opwright.plugins.code_pages import Code
+    from opwright.plugins.extra_keys import ExtraKey
     from opwright.plugins.lint import BackendLint, OperatorLint
-    from opwright.source.code_pages import Code
 
 #: The version of the API that this Opwright has.
 API_VERSION: Final = 1

@@ -15,7 +15,6 @@ from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.dialects.dialect import BackendReader, Dialect
-from opwright.dialects.extra_keys import ExtraKey
 from opwright.dialects.field import LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
@@ -33,6 +32,7 @@ from opwright.emit.registrations import Registration
 from opwright.guests import guest_rows
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
+from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import (
     definition_span,

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from opwright.emit.emitter import Options
 from opwright.emit.extensions import NO_PLUGINS, RunPlugins
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.files.plan import FileSpec, shard_number
+from opwright.guests import plugins_module
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs
 from opwright.source.records import NamedTuple, record_of
 from opwright.source.text import SourceFile
 
-if TYPE_CHECKING:
-    from opwright.plugins.plugin import Plugin
-
 _Record = TypeVar("_Record")
 
 
-def run_plugins() -> RunPlugins[Plugin]:
+def run_plugins() -> RunPlugins[Any]:
     """What answers for the plug-ins of runs: their room, which a core lacks."""
-    try:
-        from opwright.plugins.run_plugins import PLUGINS
-    except ModuleNotFoundError as error:
-        if error.name != "opwright.plugins":
-            raise
-        return NO_PLUGINS
-    return PLUGINS
+    room = plugins_module("run_plugins")
+    plugins: RunPlugins[Any] = NO_PLUGINS if room is None else room.PLUGINS
+    return plugins
 
 
 class OutputShard(NamedTuple):
@@ -122,7 +116,7 @@ class Request(NamedTuple):
     read_file: Callable[[str], SourceFile] = SourceFile.read
     allowed_paths: tuple[str, ...] = ()
     format_file: Callable[[str, bytes], bytes] | None = None
-    plugins: tuple[Plugin, ...] = ()
+    plugins: tuple[Any, ...] = ()
     input_files: tuple[SourceFile, ...] = ()
 
     @property

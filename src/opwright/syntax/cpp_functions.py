@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.schema.base_types import BASE_TYPE_ROWS
-from opwright.source.budget import SourceBudget
 from opwright.source.lazy import lazy_pattern
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
+from opwright.syntax.budget import SourceBudget
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 

@@ -14,10 +14,10 @@ from opwright.libraries.extension.toolchain import Toolchain
 from opwright.migrate.porting import compile_check, run
 from opwright.migrate.porting.compile_check import CompiledPort, CompileError
 from opwright.migrate.porting.run import PortRequest, compiled_port, port_sources
-from opwright.source import budget
-from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.span import SourceText
+from opwright.syntax import budget
+from opwright.syntax.budget import SourceBudget
 from opwright.syntax.cpp_functions import statements
 from opwright.syntax.cpp_source import read_cpp
 from tests.fuzz.run import memory_limit

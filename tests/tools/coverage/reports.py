@@ -9,8 +9,8 @@ from opwright.backends.operator_names import NEEDED
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.emit.emitter import Job
-from opwright.model.operator_records import CoverageReport, OperatorRecord
 from opwright.model.wrapper_options import Fallback
+from opwright.plugins.operator_records import CoverageReport, OperatorRecord
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of

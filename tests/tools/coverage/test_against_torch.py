@@ -15,7 +15,7 @@ from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, c
 from opwright.backends.operator_names import RAISING_COMPOSITES
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.operator_records import BackwardStatus, MetaSupport
+from opwright.plugins.operator_records import BackwardStatus, MetaSupport
 from opwright.schema.function import SchemaKind
 from tests.compile.compiler import torch_folder
 from tests.tools.coverage.reports import installed_job, report_of

@@ -9,7 +9,7 @@ import pytest
 
 from opwright.backends.operator_names import NEEDED
 from opwright.cli.main import main
-from opwright.model.operator_records import BackwardStatus, CoverageReport, OperatorStatus, TrapKind
+from opwright.plugins.operator_records import BackwardStatus, CoverageReport, OperatorStatus, TrapKind
 from tests.tools.coverage.reports import EVERY_NEEDED, record_of, report_of
 
 

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from opwright.release.inputs import Inputs, from_installed
 from opwright.source.diagnostic import Edit
-from opwright.source.edits import apply_edits
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import find
@@ -26,6 +25,7 @@ from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.lsp.operators import entries_of
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.rename import rename_argument
+from opwright.workspace.edits import apply_edits
 from tests.tools.lsp.session import NATIVE, write_tree
 
 __all__ = ["Outcome", "rename_at_random"]

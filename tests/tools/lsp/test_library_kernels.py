@@ -9,13 +9,13 @@ import pytest
 from lsprotocol import types as lsp
 
 from opwright.release.inputs import from_installed
-from opwright.source.edits import apply_edits
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.completion import completions_at
 from opwright.tools.lsp.hover import hover_at
 from opwright.tools.lsp.navigation import definitions_at, references_at, symbols_in
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.rename import rename_argument
+from opwright.workspace.edits import apply_edits
 from tests.tools.lsp.session import editor
 
 _LIBRARY = """\

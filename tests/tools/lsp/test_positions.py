@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from opwright.release.inputs import from_installed
-from opwright.source.edits import apply_edits
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp import operators
@@ -16,6 +15,7 @@ from opwright.tools.lsp.hover import hover_at
 from opwright.tools.lsp.navigation import definitions_at, derivatives_at, references_at
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.rename import rename_argument
+from opwright.workspace.edits import apply_edits
 from tests.tools.lsp.small_tree import SmallTree
 
 _BACKEND = "backend: PrivateUse1\ncpp_namespace: acme\nsupported:\n- scale.out: {structured: true}\n- shift.out\n"

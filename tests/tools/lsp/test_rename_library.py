@@ -9,9 +9,9 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.release.inputs import from_installed
-from opwright.source.edits import apply_edits
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.rename import rename_argument
+from opwright.workspace.edits import apply_edits
 
 _LIBRARY = """\
 namespace: acme

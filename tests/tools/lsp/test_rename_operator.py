@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.edits import apply_edits
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.rename_operator import operator_at, rename_operator
+from opwright.workspace.edits import apply_edits
 from tests.tools.lsp.small_tree import SmallTree
 
 _FORMULAS = """\

@@ -23,7 +23,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.dialect import ExtraKeys
 from opwright.backends.dialect.entry_builder import (
     PYTORCH_KERNELS,
     inherited_kernel,

@@ -19,7 +19,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.dialect import ExtraKeys
 from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
 from opwright.backends.dialect.sections import DENSE
 from opwright.model.dispatch_key import KEYS

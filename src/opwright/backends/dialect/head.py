@@ -15,7 +15,7 @@ from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.dialect import ExtraKeys
 
 from opwright.dialects.dialect import BackendReader
 

@@ -9,7 +9,6 @@ from typing import Final
 from opwright.backends.dialect.head_builder import HeadBuilder
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
-from opwright.dialects.named_files import read_named_file
 from opwright.dialects.names import default_kernel_name
 from opwright.libraries.dialect.head import read_head
 from opwright.libraries.dialect.loader import LibrarySource, load_sources
@@ -24,6 +23,7 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.yaml import load_yaml
+from opwright.workspace.named_files import read_named_file
 
 #: The fields of the head that are those of a library file. `includes` is none: a library's declare its kernels.
 _LIBRARY_KEYS: Final = tuple([field.name for field in OWN_OPERATOR_FIELDS])

@@ -20,7 +20,7 @@ from opwright.model.derivatives import (
     MatchedDerivatives,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
+from opwright.plugins.operator_records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 

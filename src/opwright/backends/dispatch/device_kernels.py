@@ -35,7 +35,7 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.operator_records import ABSENT, OperatorStatus, Reach, shown_name
+from opwright.plugins.operator_records import ABSENT, OperatorStatus, Reach, shown_name
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.source.records import NamedTuple, frozen_fields

@@ -18,10 +18,10 @@ from opwright.backends.dispatch.runtime_keys import KeyKind, RuntimeKey
 from opwright.model.dispatch_key import META
 from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
-from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
+from opwright.syntax.budget import SourceBudget
 from opwright.syntax.cpp_source import CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import Macro, MacroExpander, Token, arguments, closing_index, text_of
 

@@ -14,7 +14,8 @@ from opwright.emit.aten.backend import units_of
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import CPU
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_records import (
+from opwright.model.wrapper_options import Fallback
+from opwright.plugins.operator_records import (
     ABSENT,
     BackwardStatus,
     OperatorRecord,
@@ -23,7 +24,6 @@ from opwright.model.operator_records import (
     TrapKind,
     shown_name,
 )
-from opwright.model.wrapper_options import Fallback
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source import codes

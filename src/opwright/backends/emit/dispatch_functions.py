@@ -11,11 +11,11 @@ from functools import partial
 from opwright.backends.choices import BackendHeaders
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import section_files
+from opwright.cpp.text import include_line, quoted_include_line
 from opwright.emit.aten.backend import WrappedUnit, units_of
 from opwright.emit.aten.dispatch_key_headers import function_declarations
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.syntax.cpp import include_line, quoted_include_line
 
 
 def has_dispatch_functions(file: SectionFile) -> bool:

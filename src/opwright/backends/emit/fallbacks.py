@@ -9,6 +9,7 @@ from typing import Final
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.convention import dispatcher
+from opwright.cpp.text import string_literal
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
 from opwright.emit.emitter import Job
 from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
@@ -21,7 +22,6 @@ from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.syntax.cpp import string_literal
 
 #: The header that declares the function that runs the CPU's kernels.
 _PYTORCH_HEADER: Final = "ATen/native/CPUFallback.h"

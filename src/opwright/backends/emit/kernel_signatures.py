@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.cpp.signature import Signature
+from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.aten.register.hooks import operator_class
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
@@ -16,7 +17,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.source.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
-from opwright.syntax.cpp import include_line
 
 
 def signature_of(entry: BackendEntry, job: Job) -> Signature:

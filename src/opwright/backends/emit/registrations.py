@@ -27,6 +27,7 @@ from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import RegisteredUnit, registered_units, section_additions, section_files
 from opwright.backends.external_backend import RunBackends
 from opwright.convention import native
+from opwright.cpp.text import include_line, quoted_include_line
 from opwright.emit.aten.backend import Backend, KernelUnit, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import (
@@ -51,7 +52,6 @@ from opwright.model.dispatch_key import META, Allocation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic, Fault
-from opwright.syntax.cpp import include_line, quoted_include_line
 
 
 def changed_registrations(

@@ -24,6 +24,7 @@ from opwright.backends.lazy.kernel import KernelStyle, LazyKernel, kernel_defini
 from opwright.backends.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
 from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.cpp.namespaces import closing, opening
+from opwright.cpp.text import include_line, quoted_include_line
 from opwright.emit.aten.backend import Backend, KernelUnit, members
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import registration_headers, registration_helpers
@@ -31,7 +32,6 @@ from opwright.emit.aten.register.registration import registration, wrapper_defin
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import include_line, quoted_include_line
 
 
 def base_name(unit: KernelUnit) -> str:

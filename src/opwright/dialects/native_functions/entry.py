@@ -17,7 +17,7 @@ from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.dialect import ExtraKeys
     from opwright.source.diagnostic import Suggestion
 
 

@@ -22,7 +22,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.dialect import ExtraKeys
     from opwright.dialects.values import Releases
     from opwright.release.tree_facts import TreeFacts
 

@@ -46,7 +46,7 @@ from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_key_reader import ExtraKeys
+    from opwright.dialects.dialect import ExtraKeys
 
 
 class _Shared(NamedTuple):

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from opwright.convention import public_api
 from opwright.convention.public_api import CppSignature
 from opwright.cpp import namespaces
+from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, backends, has_functions_header, wrapped_units
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
@@ -21,7 +22,6 @@ from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.operator_names.kernels import IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
-from opwright.syntax.cpp import include_line
 
 
 def key_macro(key: DispatchKey, rules: Rules, library: Library = PYTORCH) -> str:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from opwright.convention import structured
 from opwright.cpp import namespaces
+from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import KernelUnit, kernel_signature, members, units_by_root
 from opwright.emit.aten.dispatch_key_headers import class_macro, kernel_macro
 from opwright.emit.aten.units import includes, whole_file
@@ -17,7 +18,6 @@ from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
-from opwright.syntax.cpp import include_line
 
 RootUnits: TypeAlias = tuple[str, Sequence[KernelUnit]]
 """A root name with its units."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
+from opwright.cpp.text import string_literal
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, extra_headers, static_call
 from opwright.emit.aten.units import (
     KEY_SET,
@@ -28,7 +29,6 @@ from opwright.emit.aten.units import (
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.native_function import NativeFunction
-from opwright.syntax.cpp import string_literal
 
 
 def declaration(function: NativeFunction) -> str:

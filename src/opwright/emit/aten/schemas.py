@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from opwright.cpp.text import string_literal
 from opwright.emit.aten.units import NO_SLOTS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import string_literal
 
 NamespaceOverloads = tuple[str, Sequence[NativeFunction]]
 

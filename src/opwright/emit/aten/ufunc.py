@@ -12,6 +12,7 @@ from opwright.convention import structured, ufunc
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
+from opwright.cpp.text import include_line
 from opwright.cpp.translation import AvailableValue, translate, translated_call
 from opwright.emit.aten.backend import backends
 from opwright.emit.aten.meta_headers import meta_class
@@ -23,7 +24,6 @@ from opwright.model.native_function import NativeFunctionsGroup, UfuncKey, Ufunc
 from opwright.schema.types import SCALAR, TENSOR
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.syntax.cpp import include_line
 
 Loops = Mapping[UfuncKey, UfuncLoop]
 

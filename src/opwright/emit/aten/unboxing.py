@@ -13,6 +13,7 @@ from opwright.convention import public_api
 from opwright.convention.defaults import default_expression
 from opwright.convention.unboxing import unbox
 from opwright.cpp.binding import Binding, Expression
+from opwright.cpp.text import string_literal
 from opwright.cpp.translation import translate
 from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Sharded
 from opwright.model.native_function import NativeFunction
@@ -20,7 +21,6 @@ from opwright.model.selection import qualified_name
 from opwright.schema.function import Argument
 from opwright.source.codes import BOXED_OUTSIDE
 from opwright.source.diagnostic import Diagnostics
-from opwright.syntax.cpp import string_literal
 
 #: The program that the files name as their maker.
 _LAUNCHER: Final = "tools/jit/gen_unboxing.py"

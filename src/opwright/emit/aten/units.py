@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final, TypeAlias
 
+from opwright.cpp.text import include_line
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
-from opwright.syntax.cpp import include_line
 
 RootOverloads: TypeAlias = tuple[str, Sequence[NativeFunction]]
 """A root name with the overloads that share its headers."""

@@ -17,11 +17,11 @@ from opwright.convention.python.bound import (
     TORCH,
     PythonModule,
 )
+from opwright.cpp.text import include_line
 from opwright.emit.autograd.kernels import generated_comment
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import PythonBinding, bindings, by_name
-from opwright.syntax.cpp import include_line
 
 #: The files that hold all of a module each.
 _FILES: Final = {

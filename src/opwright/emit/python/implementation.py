@@ -10,13 +10,13 @@ from opwright.convention.python.bound import TORCH
 from opwright.convention.python.call import call_arguments, dispatch_lambda, result_type, struct_key
 from opwright.convention.python.overloads import Pair
 from opwright.convention.python.signature import PythonSignature
+from opwright.cpp.text import string_literal
 from opwright.emit.autograd.trace_type import is_traced
 from opwright.emit.python.return_types import Struct, structs
 from opwright.emit.python.units import PythonBinding
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
-from opwright.syntax.cpp import string_literal
 
 
 def _without_result(function: NativeFunction, indent: str) -> str:

@@ -57,7 +57,7 @@ def _written_hints(file: str, version: Version) -> tuple[WrittenHint, ...]:
         if item.startswith("#: section "):
             name = item.removeprefix("#: section ")
             assert name in get_args(HintPlace), f"{file}.txt has an unknown section {name}"
-            section = cast(HintPlace, name)
+            section = cast("HintPlace", name)
         elif item.startswith("#: "):
             directives.update(_DIRECTIVE.findall(item))
         else:

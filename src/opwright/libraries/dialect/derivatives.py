@@ -16,7 +16,6 @@ from opwright.dialects.derivatives.kept_results import differentiable_results, k
 from opwright.dialects.derivatives.loader import load_entries, read_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
-from opwright.dialects.named_files import read_named_file
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
@@ -53,6 +52,7 @@ from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
+from opwright.workspace.named_files import read_named_file
 
 #: The functions of `FunctionsManual.h` that a library can call: PyTorch's shared objects export them, or the header of
 #: generated code defines them.

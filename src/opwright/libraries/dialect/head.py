@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from opwright.cpp.text import is_header
 from opwright.dialects.field import (
     OPERATORS,
     OWN_OPERATOR_FIELDS,
@@ -30,7 +31,6 @@ from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_y
 from opwright.source.project_file import has_windows_device
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
-from opwright.syntax.cpp import is_header
 from opwright.syntax.python import is_module_name
 
 #: The C++ interfaces of PyTorch that a library can use, with their help.

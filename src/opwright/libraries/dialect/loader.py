@@ -10,7 +10,6 @@ from typing import Final
 from opwright.convention import public_api
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import LIBRARY_ENTRY
-from opwright.dialects.named_files import read_named_file
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
@@ -59,6 +58,7 @@ from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.workspace.named_files import read_named_file
 
 
 class LibrarySource(NamedTuple):

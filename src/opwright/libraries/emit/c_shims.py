@@ -12,6 +12,7 @@ from json import dumps
 from typing import Final
 
 from opwright.convention.c_shim import NoCForm, ShimFunction, passed_arguments, shim_function
+from opwright.cpp.text import guard
 from opwright.emit.aten.c_shim import shim_declaration, shim_definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
@@ -22,7 +23,6 @@ from opwright.release.tables import ShimOperator, ShimTables
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import guard
 
 
 class LibraryShims(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Final
 
+from opwright.cpp.text import string_literal
 from opwright.model.declared_outputs import (
     LEAST_INTEGER,
     DeclaredOutput,
@@ -21,7 +22,6 @@ from opwright.model.declared_outputs import (
 )
 from opwright.model.requirements import argument_names
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import string_literal
 
 #: The header with the functions that the text calls.
 OUTPUTS_HEADER: Final = "opwright/outputs.h"

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from opwright.cpp.namespaces import blocks, enclose
+from opwright.cpp.text import guard, include_line, joined_conditions
 from opwright.emit.aten import functions, meta_headers, native_headers, operators
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
@@ -16,7 +17,6 @@ from opwright.libraries.emit.checks import author_kernels
 from opwright.libraries.emit.kernels import stream_comment
 from opwright.libraries.emit.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
 from opwright.source.lazy import lazy_pattern
-from opwright.syntax.cpp import guard, include_line, joined_conditions
 
 #: Types that `ATen/core/Tensor.h` only declares, as they are passed by value.
 _HELD: Final = lazy_pattern(r"c10::(?:Dict|IValue|complex|List<(?!::std::optional<at::Tensor>>))")

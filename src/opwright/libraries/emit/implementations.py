@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose, qualified_name
 from opwright.cpp.signature import Signature
+from opwright.cpp.text import guard, string_literal
 from opwright.cpp.translation import translated_call
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import FragmentContext
@@ -20,7 +21,6 @@ from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.names import whole_operator_name
 from opwright.schema.types import ListType
-from opwright.syntax.cpp import guard, string_literal
 
 #: What chooses, and the header with it.
 IMPLEMENTATIONS_HEADER: Final = "opwright/implementations.h"

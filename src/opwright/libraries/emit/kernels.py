@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose, qualified_name
+from opwright.cpp.text import guard, include_line, string_literal
 from opwright.emit.aten.backend import (
     NO_CHOICES,
     Backend,
@@ -33,7 +34,6 @@ from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import guard, include_line, string_literal
 
 #: Stands for a type that the stable API lacks, with which nothing is compared.
 AS_DECLARED: Final = "::opwright::as_declared"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.cpp.text import string_literal
 from opwright.model.dispatch_key import META, DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument
-from opwright.syntax.cpp import string_literal
 
 #: What checks tensors of each C++ interface.
 OVERLAP_HEADER: Final = "opwright/overlap.h"

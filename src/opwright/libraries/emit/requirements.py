@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from opwright.cpp.namespaces import enclose
+from opwright.cpp.text import string_literal
 from opwright.emit.emitter import FragmentContext
 from opwright.libraries.emit.declared_outputs import (
     ExpressionPrinter,
@@ -42,7 +43,6 @@ from opwright.model.requirements import (
 )
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
-from opwright.syntax.cpp import string_literal
 
 #: The functions for each C++ interface.
 REQUIREMENTS_HEADER: Final = "opwright/requirements.h"

@@ -6,6 +6,7 @@ from typing import Final
 
 from opwright.convention import native
 from opwright.cpp.namespaces import enclose
+from opwright.cpp.text import include_line
 from opwright.cpp.translation import Untranslatable
 from opwright.dialects.nearest import schema_span
 from opwright.emit.aten import operators
@@ -41,7 +42,6 @@ from opwright.libraries.emit.requirements import requirements_section
 from opwright.model.native_function import NativeFunction
 from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.syntax.cpp import include_line
 
 
 def _operators_section(part: LibraryPart, context: FragmentContext) -> Section:

@@ -13,6 +13,7 @@ from typing import Final
 
 from opwright.cpp.namespaces import blocks, enclose, qualified_name
 from opwright.cpp.signature import Signature
+from opwright.cpp.text import guard, include_line, joined_conditions, string_literal
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.build_namespace import cpp_text, module_text
@@ -52,7 +53,6 @@ from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import guard, include_line, joined_conditions, string_literal
 
 #: What finds the device of a call.
 _DEVICES_HEADER: Final = "opwright/stable_devices.h"

@@ -19,12 +19,12 @@ from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation, Outcome
 from opwright.run.incremental_generation import generate
-from opwright.run.provenance import origins
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import scalar
+from opwright.workspace.provenance import origins
 
 _FAMILIES: Final = ("library",)
 _BACKEND_FAMILIES: Final = chosen_families(["backend"])

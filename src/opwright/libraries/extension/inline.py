@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Final, NamedTuple
 
+from opwright.cpp.text import include_line
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import tool_identity
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
@@ -29,7 +30,6 @@ from opwright.source.render import render_report
 from opwright.source.span import Span
 from opwright.source.terminal import say_rendered
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp import include_line
 
 YAML_NAME: Final = "<inline yaml>"
 CPP_NAME: Final = "<inline cpp>"

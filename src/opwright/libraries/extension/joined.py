@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from opwright.cpp.text import quoted_include_line
 from opwright.files.writer import write_file
-from opwright.syntax.cpp import quoted_include_line
 
 #: A function or a class that a generated source defines.
 _DEFINED: Final = re.compile(r"^(?:[\w:<>,&* ]+[ &*])?(\w+)\(.*\) \{$|^(?:struct|class) (\w+)\b", re.MULTILINE)

@@ -15,13 +15,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from opwright.builds.build_files import ninja_path, ninja_value
+from opwright.cpp.text import include_line
 from opwright.files.lock import FolderLock
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.generated import GeneratedCode
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, read_dependencies, short_hash
 from opwright.libraries.extension.toolchain import Toolchain
 from opwright.source.terminal import say, tell
-from opwright.syntax.cpp import include_line
 
 
 class BuildStep(NamedTuple):

@@ -16,10 +16,10 @@ from threading import Thread
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from opwright.cpp.text import include_line
 from opwright.libraries.extension.headers import header_of
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.syntax.cpp import include_line
 
 #: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks
 #: or has twice; or what NVCC and its assembler refuse as a whole.

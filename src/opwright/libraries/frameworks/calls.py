@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from opwright.cpp.namespaces import blocks, enclose, qualified_name
+from opwright.cpp.text import include_line, string_literal
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.overlap import checks_overlap, may_be_written
 from opwright.libraries.emit.python.calls import literal
@@ -33,7 +34,6 @@ from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
-from opwright.syntax.cpp import include_line, string_literal
 
 #: The C++ namespace of what is generated, below that of the library.
 _CALLS: Final = "opwright_calls"

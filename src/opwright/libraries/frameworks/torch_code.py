@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from opwright.cpp.text import string_literal
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.python.overloads import calls_another_form
@@ -17,7 +18,6 @@ from opwright.libraries.frameworks.view_convention import DEVICES, ViewLibrary, 
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import string_literal
 
 _KEYS: Final = {word: key for key, word in DEVICES.items()}
 

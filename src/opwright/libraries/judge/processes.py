@@ -17,10 +17,10 @@ from itertools import chain
 from types import TracebackType
 from typing import Final
 
-from opwright.files.memory import memory_folder
 from opwright.libraries.judge import worker
 from opwright.libraries.judge.worker.protocol import JsonMessage, receive, send
 from opwright.source.records import NamedTuple
+from opwright.workspace.memory import memory_folder
 
 #: Variables that would tell a candidate where it runs.
 _TELLING: Final = ("OPWRIGHT", "PYTEST", "PYTHON", "CI", "GITHUB_", "COV", "TOX_", "NOX_")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from opwright.cpp.namespaces import qualified_name
+from opwright.cpp.text import joined_conditions
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.operator_library import LibraryDerivatives, OperatorLibrary
@@ -31,7 +32,6 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import are, counted
-from opwright.syntax.cpp import joined_conditions
 
 #: A namespace, and the name of an operator with its overload.
 OperatorKey: TypeAlias = "tuple[str, str]"

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from opwright.cpp.text import joined_conditions
 from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
@@ -25,7 +26,6 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import joined_conditions
 
 #: What an author does about a kernel that records gradients itself.
 RECORDS: Final = (

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from opwright.cpp.text import include_line, quoted_include_line
 from opwright.libraries.dialect.callable_operators import CallableOperators
 from opwright.migrate.porting.compile_check import CompiledPort, compile_ported
 from opwright.migrate.porting.source import registrations, tree_of, trees_within
@@ -16,14 +17,13 @@ from opwright.migrate.porting.state import FileState, LeftCode, ProjectFacts, fa
 from opwright.migrate.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
 from opwright.migrate.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
 from opwright.source import codes
-from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import Fault
 from opwright.source.line_diff import LineMatcher, unified_lines
 from opwright.source.project_file import files_below
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp import include_line, quoted_include_line
+from opwright.syntax.budget import SourceBudget
 from opwright.syntax.cpp_source import CPP_SUFFIXES
 from opwright.workspace.user_outputs import write_user_files
 

@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import formula_parser, walk
-from opwright.source.budget import SourceBudget
 from opwright.source.records import NamedTuple
+from opwright.syntax.budget import SourceBudget
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -11,9 +11,9 @@ from opwright.libraries.dialect.callable_operators import CallableOperators
 from opwright.migrate.porting.stable_api import StableName, StableRelease
 from opwright.migrate.porting.values import OTHER, UNKNOWN, OptionTexts, value_type
 from opwright.migrate.porting.wrappers import NAMESPACE, Wrappers
-from opwright.source.budget import SourceBudget
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
+from opwright.syntax.budget import SourceBudget
 
 if TYPE_CHECKING:
     from tree_sitter import Node

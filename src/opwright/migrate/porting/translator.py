@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from opwright.cpp.text import include_line
 from opwright.dialects.derivatives.formula_shapes import walk
 from opwright.migrate.porting.calls import BINARY, UNARY, CallPorter
 from opwright.migrate.porting.methods import MethodCall, MethodPorter
@@ -15,7 +16,6 @@ from opwright.migrate.porting.source import ByteRange
 from opwright.migrate.porting.stable_api import CONSTRUCTED, CUDA_HEADER, FUNCTION_NAMES, StableName
 from opwright.migrate.porting.state import DROPPED, NO_OPTIONS, FileState, child_text, node_text
 from opwright.migrate.porting.values import OTHER, UNKNOWN, CppValue, OptionTexts, Scopes, items_of_tuple, value_type
-from opwright.syntax.cpp import include_line
 
 if TYPE_CHECKING:
     from tree_sitter import Node

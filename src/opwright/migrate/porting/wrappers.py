@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import Final
 
+from opwright.cpp.text import include_line
 from opwright.libraries import stable_convention as stable
 from opwright.migrate.porting.stable_api import CUDA_HEADER, NUMBERS, PROMOTED
 from opwright.schema.function import Argument, FunctionSchema
@@ -14,7 +15,6 @@ from opwright.schema.parser import parse_schema
 from opwright.schema.types import BaseType, OptionalType
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp import include_line
 
 #: The C++ namespace of the functions of the header.
 NAMESPACE: Final = "stable_ops"

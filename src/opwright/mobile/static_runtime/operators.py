@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.cpp.text import include_line
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.mobile.static_runtime.support import Block, StaticRuntimeFiles, argument_form, file_units, function_name
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Argument
-from opwright.syntax.cpp import include_line
 
 #: The headers that PyTorch's file includes, besides that of the interpreter.
 _INCLUDED: Final = """

@@ -38,10 +38,10 @@ from opwright.emit.registry import (
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.dispatch_key import device_flags
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_records import CoverageReport
 from opwright.model.wrapper_options import Fallback
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.lint import EntryNodes, Lint, Operators
+from opwright.plugins.operator_records import CoverageReport
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation

@@ -7,13 +7,13 @@ from typing import Final
 
 from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
-from opwright.source.edits import apply_edits, edits_of_file
 from opwright.source.line_diff import unified_lines
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import Findings
 from opwright.tools.check.fixes import with_suggestions
+from opwright.workspace.edits import apply_edits, edits_of_file
 from opwright.workspace.user_files import UserFiles
 
 #: A fix may uncover another one; a file needs few rounds.

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 from urllib.parse import quote
 
-from opwright.source.code_pages import Code, find_code, is_plugin_code
+from opwright.plugins.code_pages import Code, find_code, is_plugin_code
 from opwright.source.diagnostic import Diagnostic, Edit, Label, Severity
 from opwright.source.snippet import printable
 from opwright.source.span import Span

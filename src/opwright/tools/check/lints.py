@@ -18,19 +18,19 @@ from opwright.libraries.dialect.dims import DIMS, normal_pattern
 from opwright.libraries.dialect.expressions import normal_expression
 from opwright.libraries.dialect.requirements import REQUIRES
 from opwright.model.native_function import NO_FIELDS, NativeFunction
-from opwright.model.operator_records import MetaSupport
 from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
+from opwright.plugins.operator_records import MetaSupport
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Edit, Fault, Label
-from opwright.source.edits import deleted_field, deleted_item
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.yaml import load_yaml
 from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
+from opwright.workspace.edits import deleted_field, deleted_item
 
 if TYPE_CHECKING:
-    from opwright.model.operator_records import OperatorRecord
+    from opwright.plugins.operator_records import OperatorRecord
 
 #: The values that fields of functions have by default, by the fields of entries that set one.
 _VALUES: Final = {row.field.name: getattr(NO_FIELDS, row.attribute) for row in ROWS if row.attribute}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from opwright.source.code_pages import code_names
+from opwright.plugins.code_pages import code_names
 from opwright.source.codes import NOT_LAID_OUT, NOT_NORMAL, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_mean
 from opwright.source.records import NamedTuple

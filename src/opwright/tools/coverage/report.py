@@ -15,7 +15,8 @@ from opwright.emit.emitter import Job
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_records import (
+from opwright.model.wrapper_options import Fallback
+from opwright.plugins.operator_records import (
     Backward,
     BackwardStatus,
     CoverageReport,
@@ -23,7 +24,6 @@ from opwright.model.operator_records import (
     NeededOperator,
     OperatorRecord,
 )
-from opwright.model.wrapper_options import Fallback
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())

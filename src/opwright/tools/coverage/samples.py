@@ -14,7 +14,7 @@ from opwright.backends.dialect.sections import SECTIONS
 from opwright.migrate.importing.process import program_command
 from opwright.migrate.importing.programs import MARK
 from opwright.model.dispatch_key import LIBRARY_KEYS
-from opwright.model.operator_records import ABSENT, CoverageReport, OperatorRecord
+from opwright.plugins.operator_records import ABSENT, CoverageReport, OperatorRecord
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version

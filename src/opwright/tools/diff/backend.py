@@ -9,7 +9,7 @@ from typing import NamedTuple
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.emit.aten.backend import kernel_signature
 from opwright.model.hooks import Implementation
-from opwright.model.operator_records import (
+from opwright.plugins.operator_records import (
     ABSENT,
     BackwardStatus,
     CoverageReport,

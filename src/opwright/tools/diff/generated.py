@@ -12,7 +12,6 @@ from typing import Final
 
 from opwright.dialects.table import member_names
 from opwright.emit.registry import build_folders, chosen_families, dialects_of
-from opwright.files.memory import memory_folder
 from opwright.files.plain_files import read_plain_file, real_path
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.release.inputs import from_source_path
@@ -20,12 +19,13 @@ from opwright.release.lent import with_installed
 from opwright.release.store import GENERATOR
 from opwright.release.view import Inputs
 from opwright.run.generation import Generation, import_modules
-from opwright.run.provenance import FileOrigin, MadeFiles, origins_of_differences
 from opwright.run.request import Request
 from opwright.source.child import usable_processes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import slow
 from opwright.tools.diff.outputs import FileLines, OutputSide
+from opwright.workspace.memory import memory_folder
+from opwright.workspace.provenance import FileOrigin, MadeFiles, origins_of_differences
 
 #: Members of a PyTorch that decide what is read of its inputs, besides those of dialects.
 _MORE: Final = ("version.txt", "torch/version.py")

@@ -12,9 +12,8 @@ from opwright.backends.external_backend import RunBackends
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.native_function import NativeFunction
-from opwright.model.operator_records import shown_name
 from opwright.model.wrapper_options import Fallback
-from opwright.run.provenance import FileOrigin
+from opwright.plugins.operator_records import shown_name
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained
 from opwright.tools.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
@@ -22,6 +21,7 @@ from opwright.tools.explain.requirements import requirements_record
 from opwright.tools.explain.schemas import operation_record, place_of, schema_record
 from opwright.tools.explain.signatures import python_records, signature_records
 from opwright.tools.explain.symbols import planned_symbols, written_symbols
+from opwright.workspace.provenance import FileOrigin
 
 
 def dispatch_records(

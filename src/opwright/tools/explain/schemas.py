@@ -9,7 +9,7 @@ from opwright.dialects.native_functions.fields import ROWS
 from opwright.libraries.dialect.fields import ROWS as LIBRARY_ROWS
 from opwright.model.library import NO_LIBRARY_FIELDS, Autocast, Reference
 from opwright.model.native_function import NO_FIELDS, NativeFunction, Precomputed
-from opwright.model.operator_records import shown_name
+from opwright.plugins.operator_records import shown_name
 from opwright.schema.function import Argument, SchemaKind
 from opwright.tools.explain.records import (
     ArgumentRecord,

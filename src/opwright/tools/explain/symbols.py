@@ -17,7 +17,11 @@ from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.registry import build_folders, emitters
 from opwright.files.plan import file_specs, is_everything
 from opwright.model.native_function import NativeFunction
-from opwright.run.provenance import (
+from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Fault
+from opwright.source.text import SourceFile
+from opwright.tools.explain.records import SymbolRecord
+from opwright.workspace.provenance import (
     FileOrigin,
     all_functions_of_unit,
     functions_of_unit,
@@ -25,10 +29,6 @@ from opwright.run.provenance import (
     lines_alone,
     unit_owners,
 )
-from opwright.schema.function import SchemaKind
-from opwright.source.diagnostic import Fault
-from opwright.source.text import SourceFile
-from opwright.tools.explain.records import SymbolRecord
 
 #: The head of a function that is defined here: its name before a bracket. It starts a line.
 _FUNCTION: Final = re.compile(r"(?:[\w:]+[\w:<>,&*\s]*?[\s&*])?((?:\w+::)*~?\w+)\s*\(")

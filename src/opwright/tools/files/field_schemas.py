@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, Final
 
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.extra_key_schemas import add_extra_keys
 from opwright.plugins.active import ACTIVE
+from opwright.plugins.extra_key_schemas import add_extra_keys
 from opwright.plugins.plugin import Plugin
 from opwright.source.records import NamedTuple
 

@@ -18,10 +18,10 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from opwright.source.diagnostic import Fault
-from opwright.source.edits import children
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, scalar_kind
 from opwright.source.span import SourceText
 from opwright.source.yaml import load_yaml
+from opwright.workspace.edits import children
 
 #: The keys of the mapping at a path of keys, as written -> those that have a place, in their order.
 FieldOrder: TypeAlias = Callable[[tuple[str, ...], Sequence[str]], Sequence[str]]

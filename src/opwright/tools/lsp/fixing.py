@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from opwright.source.edits import line_edits
 from opwright.tools.check.suppressions import FORMATTING
 from opwright.tools.lsp.documents import path_of
 from opwright.tools.lsp.reports import fixes_at
 from opwright.tools.lsp.server import OperatorServer
+from opwright.workspace.edits import line_edits
 
 
 async def code_actions(server: OperatorServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:

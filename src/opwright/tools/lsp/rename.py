@@ -14,7 +14,6 @@ from typing import Final
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Edit, Fault
-from opwright.source.edits import apply_edits
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.argument_places import UnknownPlace, derivative_places, entry_places, schema_names
@@ -22,6 +21,7 @@ from opwright.tools.lsp.cursor import word_at
 from opwright.tools.lsp.operators import entry_at
 from opwright.tools.lsp.project import Project
 from opwright.tools.lsp.rename_scope import Renamed, RenameScope, group_of, other_difference, rename_scope
+from opwright.workspace.edits import apply_edits
 
 _LONGEST: Final = 100
 #: Names with a meaning: in generated code, in formulas, or to the dispatcher and the Python bindings.

@@ -85,7 +85,7 @@ EXECUTORCH_TYPES: Final = {
 _CONTEXT: Final = NamedCType("context", MutRefCType(BaseCType(EXECUTORCH_TYPES["contextT"])))
 
 #: The first parameter of kernels, which no argument of a schema stands for.
-CONTEXT_ARGUMENT: Final = Binding("context", _CONTEXT, cast(Argument, None))
+CONTEXT_ARGUMENT: Final = Binding("context", _CONTEXT, cast("Argument", None))
 
 #: All that `torchgen.executorch.api.types` names in that way.
 NAMED_VALUES: Final[dict[str, object]] = {

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import NO_CHOICES, Backend
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, OptionalType
-from opwright.syntax.cpp import include_line
 
 NO_CHECK: Final = "  // No device check"
 _NO_GUARD: Final = "  // DeviceGuard omitted"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import Backend, has_functions_header
 from opwright.emit.aten.native_aot import STUBS
 from opwright.emit.aten.register.devices import hip_path
@@ -17,7 +18,6 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
-from opwright.syntax.cpp import include_line
 
 #: The operators that allocate and copy outputs of keys without allocation functions of their own.
 _EMPTY_BY_DISPATCH: Final = ("empty", "empty_strided", "_copy_from_and_resize", "_copy_from")

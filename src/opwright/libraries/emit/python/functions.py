@@ -8,7 +8,6 @@ from itertools import zip_longest
 from textwrap import dedent
 from typing import Final
 
-from opwright.convention.stub_types import argument_type, return_type
 from opwright.libraries.emit.python.calls import (
     ModuleNames,
     OperatorCall,
@@ -19,6 +18,7 @@ from opwright.libraries.emit.python.calls import (
     out_names,
 )
 from opwright.libraries.emit.python.output_text import described_output
+from opwright.libraries.stubs.types import argument_type, return_type
 from opwright.model.declared_outputs import OutputOperation
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind

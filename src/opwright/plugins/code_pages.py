@@ -14,7 +14,7 @@ from typing import Final
 from opwright.source import codes
 from opwright.source.records import NamedTuple
 
-_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "diagnostics")
+_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(codes.__file__)), "diagnostics")
 #: Codes of plug-ins have a prefix of their own.
 _PLUGIN_CODE_FORM: Final = re.compile(r"[A-Z]{2,}[0-9]{4}")
 #: A page that ends with a link to another one goes on with the text of that one.

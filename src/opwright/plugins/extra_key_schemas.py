@@ -17,7 +17,7 @@ from opwright.dialects.field import (
 from opwright.dialects.values import VERSION_FIELDS
 
 if TYPE_CHECKING:
-    from opwright.dialects.extra_keys import ExtraKey
+    from opwright.plugins.extra_keys import ExtraKey
 
 #: Dialect -> the places of keys in its schema, each with the path to the schema of the mapping that has the keys.
 _PLACES: Final[dict[str, dict[str, tuple[str | int, ...]]]] = {

@@ -13,9 +13,18 @@ from opwright.backends.dialect.loader import load
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import BackendReader, LoadContext
-from opwright.dialects.extra_key_reader import ExtraKeys
-from opwright.dialects.extra_key_schemas import add_extra_keys
-from opwright.dialects.extra_keys import (
+from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION, mapping_schema
+from opwright.dialects.native_functions.loader import load as load_native
+from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.dialects.values import VERSION_FIELDS
+from opwright.libraries.dialect.loader import load as load_operator_files
+from opwright.model.catalog import Catalog
+from opwright.model.extra_values import ExtraValues
+from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS
+from opwright.plugins.built_nodes import NodeValue, node_at, part_of, with_entries, without_entries
+from opwright.plugins.extra_key_reader import ExtraKeyReader
+from opwright.plugins.extra_key_schemas import add_extra_keys
+from opwright.plugins.extra_keys import (
     ANY_VALUE,
     CPP_CODE,
     CPP_EXPRESSION,
@@ -28,23 +37,14 @@ from opwright.dialects.extra_keys import (
     ListOf,
     Table,
 )
-from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION, mapping_schema
-from opwright.dialects.named_files import read_beside
-from opwright.dialects.native_functions.loader import load as load_native
-from opwright.dialects.table import NATIVE_FUNCTIONS
-from opwright.dialects.values import VERSION_FIELDS
-from opwright.libraries.dialect.loader import load as load_operator_files
-from opwright.model.catalog import Catalog
-from opwright.model.extra_values import ExtraValues
-from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.run.loading import load as load_pytorch
-from opwright.source.built_nodes import NodeValue, node_at, part_of, with_entries, without_entries
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
+from opwright.workspace.named_files import read_beside
 from tests.dialects.loading import found_faults
 
 RESULT = Fields(ExtraKey("size", CPP_EXPRESSION, is_required=True), ExtraKey("dtype", str, default="self"))
@@ -80,9 +80,9 @@ def operators() -> Catalog:
     return load_pytorch("auto")
 
 
-def reading(keys: collections.abc.Mapping[str, tuple[ExtraKey, ...]]) -> Callable[[str], ExtraKeys | None]:
+def reading(keys: collections.abc.Mapping[str, tuple[ExtraKey, ...]]) -> Callable[[str], ExtraKeyReader | None]:
     """What reads these keys at each place, as a run with plug-ins does."""
-    return lambda where: ExtraKeys(keys[where]) if where in keys else None
+    return lambda where: ExtraKeyReader(keys[where]) if where in keys else None
 
 
 def acme_keys() -> dict[str, tuple[ExtraKey, ...]]:

@@ -10,7 +10,11 @@ import pytest
 import yaml
 
 from opwright.source.diagnostic import Diagnostic, Edit, Severity
-from opwright.source.edits import (
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
+from opwright.source.span import SourceText
+from opwright.source.text import SourceFile
+from opwright.source.yaml import load_yaml
+from opwright.workspace.edits import (
     Edits,
     added_field,
     apply_edits,
@@ -22,10 +26,6 @@ from opwright.source.edits import (
     quotation,
     replacement,
 )
-from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
-from opwright.source.span import SourceText
-from opwright.source.text import SourceFile
-from opwright.source.yaml import load_yaml
 
 DATA = [
     {"func": "f(Tensor x) -> Tensor", "tags": ["core", "pointwise"], "dispatch": {"CPU": "f", "CUDA": "g"}},

@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.emit.stubs.namespaces import PACKAGE, namespace_path, namespace_text, namespaces
+from opwright.libraries.stubs.namespaces import PACKAGE, namespace_path, namespace_text, namespaces
 
 #: Makes type checkers look in PyTorch itself for modules that are not in the package.
 _PARTIAL: Final = "partial\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.family import Family
-from opwright.emit.file_family import file_family, text_family
+from opwright.plugins.file_family import file_family, text_family
 from tests.emit.emitting import job_of, paths_of, slots_of
 
 ENTRIES = "- func: sinh(Tensor self) -> Tensor\n- func: cosh(Tensor self) -> Tensor\n"

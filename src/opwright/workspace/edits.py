@@ -92,7 +92,7 @@ def _children(node: Node) -> Iterator[Node]:
 def deleted_field(mapping: MappingNode, key: Scalar) -> Edits:
     """Edits that delete a key with its value.
 
-    >>> from opwright.source.edits import apply_edits
+    >>> from opwright.workspace.edits import apply_edits
     >>> from opwright.source.text import SourceFile
     >>> from opwright.source.yaml import load_yaml
     >>> text = "tag: core\\ndesc: a\\n"
@@ -114,7 +114,7 @@ def deleted_field(mapping: MappingNode, key: Scalar) -> Edits:
 def deleted_item(sequence: SequenceNode, item: Node) -> Edits:
     """Edits that delete an item of a list.
 
-    >>> from opwright.source.edits import apply_edits
+    >>> from opwright.workspace.edits import apply_edits
     >>> from opwright.source.text import SourceFile
     >>> from opwright.source.yaml import load_yaml
     >>> for text in ("- a\\n- b  # why\\n- c\\n", "[a, b, c]\\n", "[a, c, b]\\n"):
@@ -161,7 +161,7 @@ def _line_start(file: SourceText, offset: int) -> int:
 def added_field(mapping: MappingNode, field: str, value: str) -> Edits:
     """Edits that set a field to a text, or add it below the first field.
 
-    >>> from opwright.source.edits import apply_edits
+    >>> from opwright.workspace.edits import apply_edits
     >>> from opwright.source.text import SourceFile
     >>> from opwright.source.yaml import load_yaml
     >>> text = "- func: f() -> ()\\n"

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.dialects.extra_keys import ExtraKey, KeyPlace
-from opwright.dialects.field import Field
 from opwright.dialects.values import Releases
 from opwright.model.extra_values import ExtraValue, ExtraValues
+from opwright.plugins.extra_keys import ExtraKey, KeyPlace
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 
 
-class ExtraKeys:
+class ExtraKeyReader:
     """Extra keys of one place: their names, their defaults, and the values of an entry or a head."""
 
     __slots__ = ("_keys", "defaults")
@@ -32,11 +31,6 @@ class ExtraKeys:
     def names(self) -> tuple[str, ...]:
         """Names of the keys."""
         return tuple(self._keys)
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """Keys as fields of documentation and JSON Schemas."""
-        return tuple([key.field for key in self._keys.values()])
 
     def read(self, entries: Iterable[tuple[Scalar, Node]], at: Span, releases: Releases) -> ExtraValues | None:
         """Values of an entry or a head with these keys, among others; None, with diagnostics, if one has a fault.

@@ -9,8 +9,8 @@ from functools import cache
 from types import ModuleType
 from typing import Final
 
-from opwright.convention.stub_types import argument_type, default_text, return_type
 from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
+from opwright.libraries.stubs.types import argument_type, default_text, return_type
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.python_bindings import NUMBERS_AS_TENSORS
 from opwright.schema.function import Argument
