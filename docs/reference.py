@@ -185,7 +185,7 @@ def api_page() -> str:
         *("# The library, name by name", "", _NOTE, ""),
         "The public names of `opwright`. [library.md](library.md) shows how to use them together.",
     ]
-    for name in sorted(opwright.__all__, key=str.lower):
+    for name in sorted(vars(opwright)["__all__"], key=str.lower):
         value = getattr(opwright, name)
         if not isinstance(value, ModuleType):
             lines += ["", *_entry(name, value, "##")]

@@ -28,95 +28,57 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from opwright import convention, cpp
-    from opwright.cpp.binding import Binding
-    from opwright.cpp.signature import Signature
-    from opwright.cpp.translation import translate
-    from opwright.emit.emitter import Emitter, Job, Options
-    from opwright.emit.registry import build_folders, emitters
-    from opwright.files.plan import Plan, PlannedFile
-    from opwright.libraries.extension.inline import BuildFailed, inline
-    from opwright.libraries.judge.accept import Judge, accept
-    from opwright.libraries.judge.verdict import Finding, Timing, Verdict
-    from opwright.model.catalog import Catalog
-    from opwright.model.dispatch_key import DispatchKey
-    from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-    from opwright.release.inputs import Inputs, open_inputs
-    from opwright.run.generation import Generation, Outcome
-    from opwright.run.incremental_generation import generate
-    from opwright.run.loading import load
-    from opwright.run.request import Request
-    from opwright.schema import (
-        Argument,
-        Arguments,
-        BaseType,
-        ClassType,
-        DefaultValue,
-        FunctionSchema,
-        ListType,
-        NamedConstant,
-        OptionalType,
-        Return,
-        SchemaKind,
-        Type,
-        parse_schema,
-        parse_type,
-    )
-    from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
+    from opwright import convention as convention
+    from opwright import cpp as cpp
+    from opwright.cpp.binding import Binding as Binding
+    from opwright.cpp.signature import Signature as Signature
+    from opwright.cpp.translation import translate as translate
+    from opwright.emit.emitter import Emitter as Emitter
+    from opwright.emit.emitter import Job as Job
+    from opwright.emit.emitter import Options as Options
+    from opwright.emit.registry import build_folders as build_folders
+    from opwright.emit.registry import emitters as emitters
+    from opwright.files.plan import Plan as Plan
+    from opwright.files.plan import PlannedFile as PlannedFile
+    from opwright.libraries.extension.inline import BuildFailed as BuildFailed
+    from opwright.libraries.extension.inline import inline as inline
+    from opwright.libraries.judge.accept import Judge as Judge
+    from opwright.libraries.judge.accept import accept as accept
+    from opwright.libraries.judge.verdict import Finding as Finding
+    from opwright.libraries.judge.verdict import Timing as Timing
+    from opwright.libraries.judge.verdict import Verdict as Verdict
+    from opwright.model.catalog import Catalog as Catalog
+    from opwright.model.dispatch_key import DispatchKey as DispatchKey
+    from opwright.model.native_function import NativeFunction as NativeFunction
+    from opwright.model.native_function import NativeFunctionsGroup as NativeFunctionsGroup
+    from opwright.model.native_function import ViewGroup as ViewGroup
+    from opwright.release.inputs import Inputs as Inputs
+    from opwright.release.inputs import open_inputs as open_inputs
+    from opwright.run.generation import Generation as Generation
+    from opwright.run.incremental_generation import generate as generate
+    from opwright.run.loading import load as load
+    from opwright.run.output_writer import Outcome as Outcome
+    from opwright.run.request import Request as Request
+    from opwright.schema import Argument as Argument
+    from opwright.schema import Arguments as Arguments
+    from opwright.schema import BaseType as BaseType
+    from opwright.schema import ClassType as ClassType
+    from opwright.schema import DefaultValue as DefaultValue
+    from opwright.schema import FunctionSchema as FunctionSchema
+    from opwright.schema import ListType as ListType
+    from opwright.schema import NamedConstant as NamedConstant
+    from opwright.schema import OptionalType as OptionalType
+    from opwright.schema import Return as Return
+    from opwright.schema import SchemaKind as SchemaKind
+    from opwright.schema import Type as Type
+    from opwright.schema import parse_schema as parse_schema
+    from opwright.schema import parse_type as parse_type
+    from opwright.source.diagnostic import Diagnostic as Diagnostic
+    from opwright.source.diagnostic import Diagnostics as Diagnostics
+    from opwright.source.diagnostic import Fault as Fault
+    from opwright.source.diagnostic import FaultsFound as FaultsFound
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "Argument",
-    "Arguments",
-    "BaseType",
-    "Binding",
-    "BuildFailed",
-    "Catalog",
-    "ClassType",
-    "DefaultValue",
-    "Diagnostic",
-    "Diagnostics",
-    "DispatchKey",
-    "Emitter",
-    "Fault",
-    "FaultsFound",
-    "Finding",
-    "FunctionSchema",
-    "Generation",
-    "Inputs",
-    "Job",
-    "Judge",
-    "ListType",
-    "NamedConstant",
-    "NativeFunction",
-    "NativeFunctionsGroup",
-    "OptionalType",
-    "Options",
-    "Outcome",
-    "Plan",
-    "PlannedFile",
-    "Request",
-    "Return",
-    "SchemaKind",
-    "Signature",
-    "Timing",
-    "Type",
-    "Verdict",
-    "ViewGroup",
-    "accept",
-    "build_folders",
-    "convention",
-    "cpp",
-    "emitters",
-    "generate",
-    "inline",
-    "load",
-    "open_inputs",
-    "parse_schema",
-    "parse_type",
-    "translate",
-]
 
 #: The modules of this package with the public names that each has.
 _MODULES: "Final" = {
@@ -133,7 +95,8 @@ _MODULES: "Final" = {
     "model.dispatch_key": ("DispatchKey",),
     "model.native_function": ("NativeFunction", "NativeFunctionsGroup", "ViewGroup"),
     "release.inputs": ("Inputs", "open_inputs"),
-    "run.generation": ("Generation", "Outcome"),
+    "run.generation": ("Generation",),
+    "run.output_writer": ("Outcome",),
     "run.loading": ("load",),
     "run.request": ("Request",),
     "run.incremental_generation": ("generate",),
@@ -158,10 +121,12 @@ _MODULES: "Final" = {
 
 #: Public name -> the module that has it. Importing the package alone costs nothing, which every command profits from.
 _LAZY_EXPORTS: "Final" = {name: f"opwright.{module}" for module, names in _MODULES.items() for name in names}
+_PUBLIC: "Final" = sorted([*_LAZY_EXPORTS, "convention", "cpp"])
 
 
-# Type checkers take a module that has this function for one that has every attribute.
+# Type checkers read the imports above, and take a module that has this function for one that has every attribute.
 if not TYPE_CHECKING:
+    __all__ = list(_PUBLIC)
 
     def __getattr__(name: str) -> object:
         if name in ("convention", "cpp"):
@@ -171,6 +136,5 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module `opwright` has no attribute `{name}`")
         return getattr(import_module(home), name)
 
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    def __dir__() -> list[str]:
+        return sorted([*__all__, "__version__"])

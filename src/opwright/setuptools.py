@@ -143,28 +143,26 @@ class OperatorExtension(Extension):
         """Package that has the shared object."""
         return self.name.rpartition(".")[0]
 
-    def installed_files(self) -> Iterator[tuple[str, str]]:
-        """Generated files that are installed, each with its path below the package.
+    def installed_files(self) -> dict[str, str]:
+        """Generated files that are installed, by their paths below the package.
 
         They are Python files, of which the only library's are in the package, and for other libraries the headers of
         the operators and the packages of CMake.
         """
         if self.code is None:
-            return
-        for path in self.code.headers:
-            if os.path.basename(path) == _PUBLIC_HEADER:
-                yield path, os.path.join("include", os.path.relpath(path, self.code.include))
-        for path in self.packages:
-            yield path, os.path.join("cmake", os.path.basename(path))
-        paths = self.code.modules
-        folders = sorted({os.path.dirname(path) for path in paths})
-        for path in paths:
+            return {}
+        headers = [path for path in self.code.headers if os.path.basename(path) == _PUBLIC_HEADER]
+        files = {os.path.join("include", os.path.relpath(path, self.code.include)): path for path in headers}
+        files |= {os.path.join("cmake", os.path.basename(path)): path for path in self.packages}
+        has_one_folder = len({os.path.dirname(path) for path in self.code.modules}) == 1
+        for path in self.code.modules:
             folder, name = os.path.split(path)
-            yield path, name if len(folders) == 1 else os.path.join(os.path.basename(folder), name)
+            files[name if has_one_folder else os.path.join(os.path.basename(folder), name)] = path
+        return files
 
-    def files_by_name(self) -> dict[str, str]:
-        """Paths of the same files, by those below the package."""
-        return {inner: path for path, inner in self.installed_files()}
+    def generated_tests(self) -> dict[str, str]:
+        """Generated tests that are installed, by their names."""
+        return {} if self.code is None else {os.path.basename(path): path for path in self.code.tests}
 
 
 class ViewExtension(OperatorExtension):
@@ -185,9 +183,10 @@ class ViewExtension(OperatorExtension):
         self.frameworks: Final = frameworks
         super().__init__(name, yaml, sources, **options)
 
-    def installed_files(self) -> Iterator[tuple[str, str]]:
+    def installed_files(self) -> dict[str, str]:
         """Those of the files that its frameworks need."""
-        return (pair for pair in super().installed_files() if is_installed_for(pair[0], self.frameworks))
+        files = super().installed_files()
+        return {inner: path for inner, path in files.items() if is_installed_for(path, self.frameworks)}
 
     @property
     def found(self) -> list[str]:
@@ -351,7 +350,7 @@ class BuildOperators(build_ext):
 
     def build_extensions(self) -> None:
         """Generate code, and compile it with the sources."""
-        operators = [extension for extension in self.extensions if isinstance(extension, OperatorExtension)]
+        operators = self._operators()
         if any(extension.backends for extension in operators):
             # PyTorch loads the backends that are installed, but this one is about to be replaced, or not there yet.
             os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
@@ -373,7 +372,7 @@ class BuildOperators(build_ext):
                 )
             # Files beside the sources are copied with the package.
             folder = os.path.join(self.build_lib, *extension.package.split("."))
-            self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
+            self._install(extension, "built", folder, extension.installed_files(), copied_from="in place")
 
     def _commands(self) -> BuildCommands | None:
         """The commands of this build if they can be repeated: those of one library for the CPU."""
@@ -433,7 +432,10 @@ class BuildOperators(build_ext):
         with reported_mistakes(f"the {kind} {extension.name} has mistakes") as sink:
             self._check_arguments(extension, sink)
             extension.code = code = _generated_code(extension, self.build_temp, sink)
-            _check_kernels(extension)
+            # Other objects may define the kernels. The message has both places, not a mangled name as a linker's.
+            if not (extension.backends or extension.libraries or extension.extra_objects):
+                files, sources = (list(map(SourceFile.read, paths)) for paths in (extension.yaml, extension.sources))
+                check_kernels(files, sources, extension.plugins)
             target = stable_target(() if extension.backends else list(map(SourceFile.read, extension.yaml)))
         if len(sink):
             self.warn(report(sink))
@@ -467,31 +469,30 @@ class BuildOperators(build_ext):
         own = (
             f'rename it, or let the build generate into a package of its own, such as "{extension.package}._generated"'
         )
-        files = extension.files_by_name()
+        files = extension.installed_files()
         with reported_mistakes(f"the files of {extension.name} cannot be installed"):
             if self._copies_to_source:
                 record.check(packages.get_package_dir(extension.package), files, own, places=("in place",))
-                if extension.tests is not None and extension.code is not None:
-                    tests = {os.path.basename(path): path for path in extension.code.tests}
+                if extension.tests is not None:
                     help = "rename it, or name another folder with `tests`"
-                    record.check(extension.tests, tests, help, places=("tests",))
+                    record.check(extension.tests, extension.generated_tests(), help, places=("tests",))
             folder = os.path.join(self.build_lib, *extension.package.split("."))
             record.check(folder, files, own, places=("built", "in place"))
 
     def copy_extensions_to_source(self) -> None:
         """Copy the shared objects and the generated files into the packages of the sources."""
         packages = self.get_finalized_command("build_py")
-        for extension in self.extensions:
-            if isinstance(extension, OperatorExtension):
-                os.makedirs(packages.get_package_dir(extension.package), exist_ok=True)
+        for extension in self._operators():
+            os.makedirs(packages.get_package_dir(extension.package), exist_ok=True)
         super().copy_extensions_to_source()
-        for extension in self.extensions:
-            if isinstance(extension, OperatorExtension):
-                folder = packages.get_package_dir(extension.package)
-                self._install(extension, "in place", folder, extension.files_by_name())
-                if extension.tests is not None and extension.code is not None:
-                    tests = {os.path.basename(path): path for path in extension.code.tests}
-                    self._install(extension, "tests", extension.tests, tests)
+        for extension in self._operators():
+            folder = packages.get_package_dir(extension.package)
+            self._install(extension, "in place", folder, extension.installed_files())
+            if extension.tests is not None and extension.code is not None:
+                self._install(extension, "tests", extension.tests, extension.generated_tests())
+
+    def _operators(self) -> list[OperatorExtension]:
+        return [extension for extension in self.extensions if isinstance(extension, OperatorExtension)]
 
     def _record(self, extension: OperatorExtension) -> BuildRecord:
         return BuildRecord(os.path.join(self.build_temp, "opwright", f"{extension.name}.record"))
@@ -499,7 +500,6 @@ class BuildOperators(build_ext):
     def _install(
         self, extension: OperatorExtension, place: str, folder: str, files: Mapping[str, str], copied_from: str = ""
     ) -> None:
-        """Put generated files into a folder, and remove those that are no longer generated."""
         with reported_mistakes(f"the files of {extension.name} cannot be installed"):
             self._record(extension).install(place, folder, files, copied_from=copied_from)
 
@@ -511,16 +511,13 @@ class BuildOperators(build_ext):
                 os.remove(self.get_ext_fullpath(extension.name))
 
     def _generated_mapping(self) -> Iterator[tuple[str, str]]:
-        """Generated files in the build folder that are installed, with their paths beside the sources."""
+        """What the build adds to the build folder, with the paths beside the sources."""
         packages = self.get_finalized_command("build_py")
-        for extension in self.extensions:
-            if isinstance(extension, OperatorExtension):
-                folder = packages.get_package_dir(extension.package)
-                for _, inner in extension.installed_files():
-                    yield (
-                        os.path.join(self.build_lib, *extension.package.split("."), inner),
-                        os.path.join(folder, inner),
-                    )
+        for extension in self._operators():
+            built = os.path.join(self.build_lib, *extension.package.split("."))
+            folder = packages.get_package_dir(extension.package)
+            for inner in extension.installed_files():
+                yield os.path.join(built, inner), os.path.join(folder, inner)
 
     def get_ext_filename(self, fullname: str) -> str:
         """File of an extension module; the name of a shared object of operators has no version of Python."""
@@ -565,47 +562,31 @@ class BuildViews(BuildOperators):
                             f"{extension.package} gets no code for {FRAMEWORKS[framework]}, which is not installed"
                         )
             folder = os.path.join(self.build_lib, *extension.package.split("."))
-            self._install(extension, "built", folder, extension.files_by_name(), copied_from="in place")
+            self._install(extension, "built", folder, extension.installed_files(), copied_from="in place")
         if len(self.extensions) > len(self._views()):
             self._build([], None)
 
     def _views(self) -> list[ViewExtension]:
         return [extension for extension in self.extensions if isinstance(extension, ViewExtension)]
 
-    def _framework_objects(self, kernels: str, extension: ViewExtension) -> list[str]:
-        return [ViewBuild.framework_path(framework, kernels) for framework in extension.found]
+    def _objects(self) -> Iterator[tuple[str, str]]:
+        """Shared objects of frameworks in the build folder, with their paths beside the sources."""
+        packages = self.get_finalized_command("build_py")
+        for extension in self._views():
+            built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
+            for framework in extension.found:
+                path = ViewBuild.framework_path(framework, built)
+                yield path, os.path.join(packages.get_package_dir(extension.package), os.path.basename(path))
 
     def copy_extensions_to_source(self) -> None:
         """Copy the shared objects and the generated files into the packages of the sources."""
         super().copy_extensions_to_source()
-        packages = self.get_finalized_command("build_py")
-        for extension in self._views():
-            built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
-            folder = packages.get_package_dir(extension.package)
-            for path in self._framework_objects(built, extension):
-                self.copy_file(path, os.path.join(folder, os.path.basename(path)))
+        for path, target in self._objects():
+            self.copy_file(path, target)
 
-    def get_outputs(self) -> list[str]:
-        """Files that are installed."""
-        objects = [
-            path
-            for extension in self._views()
-            for path in self._framework_objects(
-                os.path.join(self.build_lib, self.get_ext_filename(extension.name)), extension
-            )
-        ]
-        return sorted({*super().get_outputs(), *objects})
-
-    def get_output_mapping(self) -> dict[str, str]:
-        """Files in the build folder, with their paths beside the sources."""
-        mapping = super().get_output_mapping()
-        packages = self.get_finalized_command("build_py")
-        for extension in self._views() if self.inplace else ():
-            built = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
-            folder = packages.get_package_dir(extension.package)
-            for path in self._framework_objects(built, extension):
-                mapping[path] = os.path.join(folder, os.path.basename(path))
-        return mapping
+    def _generated_mapping(self) -> Iterator[tuple[str, str]]:
+        yield from super()._generated_mapping()
+        yield from self._objects()
 
 
 def _leave_out_python(command: build_ext) -> None:
@@ -641,16 +622,6 @@ def _generated_code(extension: OperatorExtension, folder: str, sink: Diagnostics
         backends = [SourceFile.read(path) for path in extension.backends]
         return update_backend_code(backends, out, libraries=files, plugins=extension.plugins, sink=sink)
     return update_code(files, out, plugins=extension.plugins, rocm=is_for_rocm(), sink=sink)
-
-
-def _check_kernels(extension: OperatorExtension) -> None:
-    """Compare kernels with the sources, unless other objects may define them. Raises FaultsFound for those that differ.
-
-    The message has both places, where the linker would show a mangled name.
-    """
-    if not (extension.backends or extension.libraries or extension.extra_objects):
-        files, sources = (list(map(SourceFile.read, paths)) for paths in (extension.yaml, extension.sources))
-        check_kernels(files, sources, extension.plugins)
 
 
 def _own_extension(extension: OperatorExtension) -> Extension:

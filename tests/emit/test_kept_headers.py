@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opwright.files.kept_headers import check_kept_headers
+from opwright.run.generation import check_kept_headers
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.render import render_short, render_terminal
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opwright.files import lock as lock_module
-from opwright.files.lock import FolderLock
+from opwright.files.lock import folder_lock
 from opwright.source.terminal import say
 from tests.engine.project import Project, files_of
 
@@ -32,7 +32,7 @@ def test_the_lock_is_held_by_one(
     waiting, heard = os.pipe()
     process = os.fork()
     if not process:
-        with FolderLock(str(tmp_path / "state")):
+        with folder_lock(str(tmp_path / "state")):
             os.write(told, b"t")
             os.read(waiting, 1)
             log.write_text("released\n")
@@ -44,19 +44,19 @@ def test_the_lock_is_held_by_one(
         os.write(heard, b"w")
 
     monkeypatch.setattr(lock_module, "say", tell)
-    with FolderLock(str(tmp_path / "state")) as lock:
+    with folder_lock(str(tmp_path / "state")) as is_held:
         assert log.read_text() == "released\n"
-        assert lock.is_held
+        assert is_held
     for end in (taken, told, waiting, heard):
         os.close(end)
     os.waitpid(process, 0)
     assert capsys.readouterr().err == f"opwright: waiting for another run, which has locked {tmp_path / 'state'}\n"
-    with FolderLock(str(tmp_path / "state")):
+    with folder_lock(str(tmp_path / "state")):
         assert capsys.readouterr().err == ""
 
 
 def test_a_folder_that_cannot_be_locked_is_no_fault(tmp_path: Path) -> None:
     """Where no lock can be made, the run goes on without."""
     (tmp_path / "file").write_text("")
-    with FolderLock(str(tmp_path / "file" / "state")) as lock:
-        assert not lock.is_held
+    with folder_lock(str(tmp_path / "file" / "state")) as is_held:
+        assert not is_held

@@ -65,8 +65,8 @@ FORGERIES: dict[str, Callable[[Data, Path], object]] = {
     "an absolute name": lambda data, home: data["outputs"]["ops"].update({"x": columns(f"{home}/precious.h")}),
     "a linked folder": lambda data, _: data["outputs"]["ops"].update({"linked": columns("precious.h")}),
     "a link": lambda data, _: data["outputs"]["ops"].update({"": columns("link.h")}),
-    "what was left": lambda data, home: data["left"].update({"ops": {str(home): ["precious.h"]}}),
-    "a left file behind a link": lambda data, _: data["left"].update({"ops": {"linked": ["precious.h"]}}),
+    "what was left": lambda data, home: data["left"].update({"ops": {str(home): columns("precious.h")}}),
+    "a left file behind a link": lambda data, _: data["left"].update({"ops": {"linked": columns("precious.h")}}),
     "what stands elsewhere": lambda data, home: data["others"].update({str(home): columns("precious.h")}),
 }
 

@@ -17,7 +17,8 @@ from opwright.incremental.emitter_files import named_emitters
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
-from opwright.run.generation import Generation, Outcome
+from opwright.run.generation import Generation
+from opwright.run.output_writer import Outcome
 from tests.engine.project import Edit, WholeProject, generation
 
 ENTRIES: Final = "ATen/native/native_functions.yaml"

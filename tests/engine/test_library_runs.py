@@ -10,7 +10,7 @@ import pytest
 
 import opwright
 from opwright.cli.main import main
-from opwright.files.lock import FolderLock
+from opwright.files.lock import folder_lock
 from opwright.files.staging import STATE_FOLDER
 from opwright.run.generation import Generation
 from tests.engine.project import Project, files_of, times_of
@@ -86,8 +86,8 @@ def test_a_run_waits_for_its_turn(project: Project) -> None:
     """While another run holds the lock of the folder, nothing is written."""
     outcomes: list[opwright.Outcome] = []
     run = threading.Thread(target=lambda: outcomes.append(generate(project)))
-    with FolderLock(str(project.out / STATE_FOLDER)) as lock:
-        assert lock.is_held
+    with folder_lock(str(project.out / STATE_FOLDER)) as is_held:
+        assert is_held
         run.start()
         time.sleep(1)
         assert run.is_alive()

@@ -20,7 +20,7 @@ from opwright.incremental.state import _read, manifest_paths
 from opwright.mobile.executorch_choices import ExecutorchFiles
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.plugins.discovery import load_plugin
-from opwright.run.request_facts import request_facts
+from opwright.run.request import request_facts
 from opwright.source.text import SourceFile
 from tests.engine.project import WholeProject, files_of
 

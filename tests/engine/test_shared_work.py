@@ -168,9 +168,10 @@ def test_comparing_is_shared_from_more_work_on(project: Project, monkeypatch: py
     shared: list[object] = []
     share = workers.share_work
 
-    def counted(*arguments: object) -> object:
-        shared.append(arguments)
-        return share(*arguments)  # type: ignore[arg-type]
+    def counted(processes: int, *arguments: object) -> object:
+        if processes > 1:
+            shared.append(arguments)
+        return share(processes, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr("opwright.run.incremental_generation.IncrementalGeneration.write_edit", lambda *_: None)
     monkeypatch.setattr("opwright.run.output_writer.share_work", counted)

@@ -319,7 +319,7 @@ def test_no_folder_stays_open(tmp_path: Path) -> None:
     for path in ("a/b/none.h", "a/none/c.h"):
         with pytest.raises(FileNotFoundError):
             read_below(str(tmp_path), path)
-    assert remove_below(str(tmp_path), ["a/b/c.h", "a/b/none.h", "a/none/c.h", "../c.h"]) == 1
+    remove_below(str(tmp_path), ["a/b/c.h", "a/b/none.h", "a/none/c.h", "../c.h"])
     remove_flat_folder(str(tmp_path / "flat"))
     assert [path.name for path in tmp_path.rglob("*")] == ["a", "b"]
     assert len(os.listdir("/proc/self/fd")) == before

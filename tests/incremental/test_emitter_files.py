@@ -16,7 +16,7 @@ from opwright.files.template import Templates
 from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.run.output_writer import OutputWriter
-from opwright.source.diagnostic import Fault
+from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.records import not_fingerprinted
 from opwright.source.text import SourceFile
 from tests.emit.emitting import job_of
@@ -251,8 +251,8 @@ def test_fragments_are_released_when_their_files_are_written(tmp_path: Path) -> 
         layout=OneFile("All.h"),
     )
     build = JobFiles(job_of("[]"), Templates(lambda name: SourceFile(name, "")))
-    OutputWriter({"ops": tmp_path}).write(build.tasks([emitter]), {})
+    outcome = OutputWriter({"ops": tmp_path}, Diagnostics()).write(build.tasks([emitter]))
     gc.collect()
     assert len(_FRAGMENTS) == len(UNITS)
     assert [reference() for reference in _FRAGMENTS] == [None] * len(UNITS)
-    assert build.fragment_counts()["tests names 1"].made == len(UNITS)
+    assert outcome.fragments["tests names 1"].made == len(UNITS)

@@ -19,9 +19,7 @@ def make_run(home: Path, families: str = "headers", folder: str = "out", shard: 
 def manifest_of(run: RunIdentity, *paths: str, source_outputs: tuple[str, ...] = ()) -> Manifest:
     """What such a run left, if it made these files."""
     outputs = dict.fromkeys(paths, (0, 0, 0))
-    return Manifest(
-        run.kind, run.request, "", InputStamps({}, {}), outputs, {}, others={}, source_outputs=source_outputs
-    )
+    return Manifest(run.kind, run.request, "", InputStamps({}, {}), outputs, {}, {}, frozenset(source_outputs))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opwright.files.template import AnyTemplate, Template, WholeText
+from opwright.files.template import Template, WholeText
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, fingerprint
-from opwright.incremental.patch import ABSENT, FileContents, FileSpans, assemble, patch
+from opwright.incremental.patch import ABSENT, FileContents, FileSpans, RenderedFile, assemble, patch
 from opwright.source.text import SourceFile
 
 TEMPLATE = Template(SourceFile("f.h", "// $name\n${first}\nnamespace {\n    ${second}\n}\n  ${first}\nend $name\n"))
@@ -29,7 +29,7 @@ UNITS = st.lists(st.fixed_dictionaries({}, optional={"first": TEXTS, "second": T
 class UnitChunks:
     """What units put into the slots of a template, and the units that were asked for their chunk."""
 
-    def __init__(self, template: AnyTemplate, units: Sequence[Unit]) -> None:
+    def __init__(self, template: Template, units: Sequence[Unit]) -> None:
         self.template = template
         self.units = units
         self.asked: list[int] = []
@@ -52,9 +52,12 @@ class UnitChunks:
 FILLED = {"first", "second", "text"}
 
 
-def assembled(template: AnyTemplate, units: Sequence[Unit], file_slots: Unit) -> tuple[bytes, FileSpans]:
+def assembled(template: Template, units: Sequence[Unit], file_slots: Unit) -> tuple[bytes, FileSpans]:
     """A file of all units, whose fingerprints are those of what they hold."""
-    return assemble(FileContents(template, file_slots, FILLED, UnitChunks(template, units), fingerprints_of(units)))
+    contents = FileContents(template, file_slots, FILLED, UnitChunks(template, units), fingerprints_of(units))
+    data, spans = assemble(contents)
+    assert data is not None
+    return data, spans
 
 
 def fingerprints_of(units: Sequence[Unit]) -> bytes:
@@ -83,7 +86,7 @@ def test_assembled_file_is_the_rendered_one(units: list[Unit]) -> None:
 @given(UNITS, UNITS, st.lists(st.integers(0, 11), max_size=8), st.booleans())
 def test_patched_file_is_the_assembled_one(old: list[Unit], more: list[Unit], order: list[int], verbatim: bool) -> None:
     """Whatever units stay, go, come or change places, the patched file is the one made from all of them."""
-    template: AnyTemplate = TEMPLATE
+    template = TEMPLATE
     file_slots: Unit = {"first": ["// head"], **FILE_SLOTS}
     if verbatim:
         template, file_slots = WholeText(), {"text": "# head\n"}
@@ -111,7 +114,7 @@ def test_replaced_chunks_give_the_assembled_file(old: list[Unit], edited: dict[i
     assert replaced(before, spans, new) in (None, assembled(TEMPLATE, new, file_slots))
 
 
-def replaced(before: bytes, spans: FileSpans, new: list[Unit]) -> tuple[bytes, FileSpans] | None:
+def replaced(before: bytes, spans: FileSpans, new: list[Unit]) -> RenderedFile | None:
     """A file with the chunks of the units of a new one that changed, without the file slots."""
     return patch(FileContents(TEMPLATE, None, FILLED, UnitChunks(TEMPLATE, new), fingerprints_of(new)), spans, before)
 

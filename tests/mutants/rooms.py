@@ -204,7 +204,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli/accept": ("libraries/judge",),
     "files": ("files", "engine/test_cut_short.py"),
     "mobile/static_runtime/formatting": ("static_runtime",),
-    "files/kept_headers": ("emit/test_kept_headers.py", "engine/test_pruning.py"),
     "files/plain_files": ("files", "cli/test_limits.py", "engine/test_links.py"),
     "files/plan": ("files", *_RENDERING),
     "mobile/selective/small_outputs": ("selective", "cli/test_report_files.py"),

@@ -22,7 +22,6 @@ from opwright.model.catalog import Catalog
 from opwright.model.extra_values import ExtraValues
 from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS
 from opwright.plugins.built_nodes import NodeValue, node_at, part_of, with_entries, without_entries
-from opwright.plugins.extra_key_reader import ExtraKeyReader
 from opwright.plugins.extra_key_schemas import add_extra_keys
 from opwright.plugins.extra_keys import (
     ANY_VALUE,
@@ -33,6 +32,7 @@ from opwright.plugins.extra_keys import (
     Choice,
     Either,
     ExtraKey,
+    ExtraKeyReader,
     Fields,
     ListOf,
     Table,

@@ -9,13 +9,13 @@ import pytest
 
 import opwright
 from opwright.cli.main import main
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
 from tests.engine.project import Project, files_of
 from tests.plugins.fault_cases import installed_below
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "plugins"
 #: What plug-ins may import of Opwright, besides the package itself.
-PUBLIC = frozenset(["opwright.plugin", *[f"opwright.{name}" for name in opwright.__all__]])
+PUBLIC = frozenset(["opwright.plugin", *[f"opwright.{name}" for name in vars(opwright)["__all__"]]])
 
 
 def generate(name: str, project: Project, *more: str) -> dict[str, str]:

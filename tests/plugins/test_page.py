@@ -12,7 +12,7 @@ import opwright.plugin
 from opwright.cli.main import main
 from opwright.plugin import Plugin, use_plugins
 from opwright.plugins.code_pages import find_code
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
 from tests.engine.project import Project
 from tests.plugins.fault_cases import installed_below
 
@@ -26,7 +26,7 @@ def test_examples_are_valid(number: int) -> None:
     code = compile(EXAMPLES[number], "<docs/plugins.md>", "exec")
     if "= Plugin(" not in EXAMPLES[number]:
         return
-    names = {name: getattr(opwright.plugin, name) for name in opwright.plugin.__all__}
+    names = {name: getattr(opwright.plugin, name) for name in vars(opwright.plugin)["__all__"]}
     exec(code, names)
     plugin = names.get("plugin")
     if isinstance(plugin, Plugin):

@@ -18,7 +18,7 @@ import argparse
 import sys
 from typing import Final
 
-from opwright.cli.arguments import not_empty
+from opwright.cli.arguments import not_empty, repeated
 from opwright.source.terminal import print_document, print_rendered, say, visible
 
 TYPE_CHECKING = False
@@ -52,13 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sanitize", action="store_true", help="build a candidate in C++ with AddressSanitizer too, and call that"
     )
     parser.add_argument("--seconds", type=float, default=60.0, help="the time for all checks (default: 60)")
-    parser.add_argument(
+    repeated(parser)(
         "--path",
         metavar="DIR",
-        action="append",
-        default=[],
-        type=not_empty,
         help="a folder with Python modules of the reference, beside that of the library file (may be repeated)",
+        type=not_empty,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 
 from opwright.source.lazy import lazy_pattern
 from opwright.source.terminal import say
@@ -318,6 +319,11 @@ def add_release_argument(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def repeated(group: argparse._ActionsContainer) -> Callable[..., object]:
+    """What declares an option that may be given several times, whose values are a list."""
+    return partial(group.add_argument, action="append", default=[])
+
+
 def not_empty(text: str) -> str:
     """Type of an argument that must not be empty: an empty variable of a script does not mean the default."""
     if not text:
@@ -474,13 +480,11 @@ def _home(autograd: str) -> str:
 
 def add_plugin_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--plugin`."""
-    parser.add_argument(
+    repeated(parser)(
         "--plugin",
         metavar="NAME",
-        action="append",
-        default=[],
-        type=not_empty,
         help="use this plug-in: an installed one, a module, or the path of a file or folder (may be repeated)",
+        type=not_empty,
     )
 
 

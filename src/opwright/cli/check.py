@@ -17,13 +17,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
 from opwright import __version__
 from opwright.builds.actions.collected import path_below
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty, repeated
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write, wants_color
 from opwright.plugins.code_pages import code_names
@@ -31,7 +32,7 @@ from opwright.release.inputs import Inputs
 from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
-from opwright.source.terminal import print_rendered, say
+from opwright.source.terminal import counted, print_rendered, say
 from opwright.source.text import SourceFile
 from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.findings import Findings, find
@@ -55,9 +56,6 @@ _FAIL_ON: Final = ("warning", "error", "never")
 _MOST_NAMED: Final = 3
 
 
-#: The report of a check has what it does without.
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
@@ -68,9 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "those of the settings; else the working folder)",
     )
     for flag, kind in (("--backend", "backend file"), ("--library", "library file")):
-        parser.add_argument(
-            flag, metavar="FILE", action="append", default=[], type=not_empty, help=f"a {kind} (may be repeated)"
-        )
+        repeated(parser)(flag, metavar="FILE", help=f"a {kind} (may be repeated)", type=not_empty)
     parser.add_argument(
         "--stdin-filename",
         metavar="FILE",
@@ -83,8 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("rules", "CODES are diagnostic codes or beginnings of codes, with commas, or ALL")
     add = rules.add_argument
     add("--select", metavar="CODES", action="append", help="report these codes alone")
-    add("--extend-select", metavar="CODES", action="append", default=[], help="report these codes too")
-    add("--ignore", metavar="CODES", action="append", default=[], help="do not report these codes")
+    repeated(rules)("--extend-select", metavar="CODES", help="report these codes too")
+    repeated(rules)("--ignore", metavar="CODES", help="do not report these codes")
     add("--tolerant", action="store_true", help="do not take for errors what PyTorch's programs accept")
     add("--config", metavar="FILE", type=not_empty, help="the file with settings (default: the nearest pyproject.toml)")
     add("--isolated", action="store_true", help="use no file with settings")
@@ -110,8 +106,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     finish_killed_runs()
     if arguments.stdin_filename is not None and (arguments.fix or arguments.watch):
         reason = "--fix cannot change standard input; use --diff" if arguments.fix else "--watch needs a file"
-        say(f"opwright check: error: {reason}\n")
-        return console.USAGE
+        return console.refuse("check", f"{reason}")
     if arguments.watch:
         return _watch(arguments, sink)
     return _run_once(arguments, sink)
@@ -140,36 +135,33 @@ def _run_once(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     settings, codes = _settings(arguments, sink)
     sink.raise_if_errors()
     files = _files(arguments, settings, sink)
-    checker = _Checker(arguments, settings, codes)
-    if arguments.fix or arguments.diff:
-        return _fix(arguments, checker, files)
-    findings = checker.check(files)
-    _print_report(arguments, findings.diagnostics)
-    _say_summary(findings, files)
-    return _status(arguments, settings, findings.diagnostics)
 
-
-class _Checker:
-    """Checks files with the arguments and settings of a run."""
-
-    def __init__(self, arguments: argparse.Namespace, settings: Settings, codes: CodeFilter) -> None:
-        self.settings = settings
-        self._arguments = arguments
-        self._codes = codes
-        self._torch = arguments.torch or (None if arguments.source_path else settings.torch)
-        self._inputs: Inputs | None = None
-
-    def open_release(self) -> Inputs:
+    @cache
+    def open_release() -> Inputs:
         """Release that files are checked against."""
-        if self._inputs is None:
-            arguments = self._arguments
-            inputs = open_named_inputs(arguments, Diagnostics(), torch=self._torch, are_operators=True)
-            self._inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
-        return self._inputs
+        torch = arguments.torch or (None if arguments.source_path else settings.torch)
+        return open_named_inputs(arguments, Diagnostics(), torch=torch, are_operators=True)
 
-    def check(self, files: CheckedFiles) -> Findings:
-        """What is wrong with the files."""
-        return find(files, self._codes, self.open_release)
+    def check(files: CheckedFiles) -> Findings:
+        return find(files, codes, open_release)
+
+    fixed = 0
+    if arguments.fix or arguments.diff:
+        outcome = fix_files(files, check, suggestions=arguments.unsafe_fixes)
+        if arguments.diff:
+            text = "".join([change.diff for change in outcome.changes])
+            print_rendered(text)
+            return console.FAULTS if text else console.SUCCESS
+        write_changes(outcome)
+        findings, fixed = outcome.findings, outcome.fix_count
+    else:
+        findings = check(files)
+    print_or_write(_report(arguments, findings.diagnostics), arguments.output_file)
+    _say_summary(findings, files, fixed)
+    fail_on = arguments.fail_on or settings.fail_on
+    fatal = {"warning": ("error", "warning"), "error": ("error",), "never": ()}[fail_on]
+    fails = any(diagnostic.severity.value in fatal for diagnostic in findings.diagnostics)
+    return console.FAULTS if fails else console.SUCCESS
 
 
 def _settings(arguments: argparse.Namespace, sink: Diagnostics) -> tuple[Settings, CodeFilter]:
@@ -233,34 +225,27 @@ def _files(arguments: argparse.Namespace, settings: Settings, sink: Diagnostics)
     )
 
 
-def _print_report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
-    print_or_write(_report(arguments, diagnostics), arguments.output_file)
-
-
 def _report(arguments: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> str:
     if arguments.statistics:
         return render_statistics(diagnostics)
-    match arguments.format:
-        case "json":
-            return render_json(diagnostics)
-        case "sarif":
-            return render_sarif(diagnostics, __version__)
-        case "github":
-            return render_github(diagnostics)
-        case "lintrunner":
-            return render_lintrunner(diagnostics)
-        case "short":
-            return render_short(diagnostics)
-        case _:
-            colored = arguments.output_file is None and wants_color(arguments.color, sys.stdout)
-            return render_terminal(diagnostics, color=colored)
+    forms: dict[str, Callable[[Sequence[Diagnostic]], str]] = {
+        "json": render_json,
+        "sarif": lambda diagnostics: render_sarif(diagnostics, __version__),
+        "github": render_github,
+        "lintrunner": render_lintrunner,
+        "short": render_short,
+    }
+    if arguments.format in forms:
+        return forms[arguments.format](diagnostics)
+    colored = arguments.output_file is None and wants_color(arguments.color, sys.stdout)
+    return render_terminal(diagnostics, color=colored)
 
 
-def _say_summary(findings: Findings, files: CheckedFiles, fixed: int = 0) -> None:
+def _say_summary(findings: Findings, files: CheckedFiles, fixed: int) -> None:
     """Say on standard error how many findings there are, and how many of them have a fix in the files."""
     kinds = [diagnostic.severity.value for diagnostic in findings.diagnostics]
-    counts = [_count(kinds.count(kind), kind) for kind in ("error", "warning", "note") if kind in kinds]
-    parts = [f"{', '.join(counts) or 'no findings'} in {_count(len(findings.paths), 'file')}{_places(findings.paths)}"]
+    counts = [counted(kinds.count(kind), kind) for kind in ("error", "warning", "note") if kind in kinds]
+    parts = [f"{', '.join(counts) or 'no findings'} in {counted(len(findings.paths), 'file')}{_places(findings.paths)}"]
     if fixed:
         parts.append(f"{fixed} fixed")
     if findings.suppressed:
@@ -273,7 +258,7 @@ def _say_summary(findings: Findings, files: CheckedFiles, fixed: int = 0) -> Non
         parts.append(f"--fix fixes {fixable}")
     suggestions = [taken for diagnostic in findings.diagnostics if (taken := suggestion(diagnostic))]
     if suggested := _changing(suggestions, files):
-        parts.append(f"--fix --unsafe-fixes takes {_count(suggested, 'suggested name')}")
+        parts.append(f"--fix --unsafe-fixes takes {counted(suggested, 'suggested name')}")
     others = {edit.span.file.path for diagnostic in (*edits, *suggestions) for edit in diagnostic}.difference(
         files.all_paths
     )
@@ -297,26 +282,3 @@ def _places(paths: Sequence[str]) -> str:
 def _changing(fixes: Sequence[Sequence[Edit]], files: CheckedFiles) -> int:
     """How many fixes change a file that the user names; others are left as they are."""
     return sum(all(edit.span.file.path in files.all_paths for edit in edits) for edits in fixes)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _status(arguments: argparse.Namespace, settings: Settings, diagnostics: Sequence[Diagnostic]) -> int:
-    fail_on = arguments.fail_on or settings.fail_on
-    fatal = {"warning": ("error", "warning"), "error": ("error",), "never": ()}[fail_on]
-    return console.FAULTS if any(diagnostic.severity.value in fatal for diagnostic in diagnostics) else console.SUCCESS
-
-
-def _fix(arguments: argparse.Namespace, checker: _Checker, files: CheckedFiles) -> int:
-    """Apply all fixes and report what is left, or print the changes."""
-    outcome = fix_files(files, checker.check, suggestions=arguments.unsafe_fixes)
-    if arguments.diff:
-        text = "".join([change.diff for change in outcome.changes])
-        print_rendered(text)
-        return console.FAULTS if text else console.SUCCESS
-    write_changes(outcome)
-    _print_report(arguments, outcome.findings.diagnostics)
-    _say_summary(outcome.findings, files, outcome.fix_count)
-    return _status(arguments, checker.settings, outcome.findings.diagnostics)

@@ -14,7 +14,7 @@ from opwright.cli.streams import AUTO, FAULTS, OUT_OF_MEMORY, settle_streams, wa
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import say, say_rendered
 
-__all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "report", "report_missing", "run"]
+__all__ = ["BUG", "FAULTS", "SUCCESS", "USAGE", "refuse", "report", "report_missing", "run"]
 
 SUCCESS: Final = 0
 USAGE: Final = 2
@@ -37,7 +37,12 @@ def report(diagnostics: Diagnostics, color: str = AUTO) -> None:
 
 def report_missing(package: str, command: str, brought_by: str) -> int:
     """Say that a command needs a package, and what pip installs for it; gives the exit status."""
-    say(f"opwright {command}: error: it needs the package {package}: pip install '{brought_by}'\n")
+    return refuse(command, f"it needs the package {package}: pip install '{brought_by}'")
+
+
+def refuse(command: str, message: str) -> int:
+    """Say what is wrong with the words that a command is called with, and give the exit status."""
+    say(f"opwright {command}: error: {message}\n")
     return USAGE
 
 
@@ -110,12 +115,13 @@ def _stopped_in_order() -> Iterator[list[signal.Signals]]:
 
     Gives the list that they are put into. Only the first raises: what cleans up is not interrupted.
     """
+    import threading
+
     stops: list[signal.Signals] = []
     signals = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
     # A signal that the user ignores (`nohup`) stays ignored. Only the main thread can handle signals.
-    ending = [number for number in signals if number is not None and signal.getsignal(number) is signal.SIG_DFL]
-    if not _is_main_thread():
-        ending = []
+    is_main = threading.current_thread() is threading.main_thread()
+    ending = [number for number in signals if is_main and number and signal.getsignal(number) is signal.SIG_DFL]
 
     def stop(number: int, frame: object) -> None:
         del frame
@@ -130,9 +136,3 @@ def _stopped_in_order() -> Iterator[list[signal.Signals]]:
     finally:
         for number in ending:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _is_main_thread() -> bool:
-    import threading
-
-    return threading.current_thread() is threading.main_thread()

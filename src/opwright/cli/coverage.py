@@ -16,7 +16,7 @@ import argparse
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty, repeated
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
 from opwright.model.wrapper_options import Fallback
@@ -31,7 +31,7 @@ from opwright.plugins.operator_records import (
 )
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import counted, say
+from opwright.source.terminal import counted
 from opwright.source.text import SourceFile
 from opwright.tools.check.checking import load_coverage
 from opwright.tools.coverage import formats
@@ -50,21 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("cpu", "none"),
         help="what runs for operators without a kernel, if the backend registers it without the file",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--operators",
         metavar="FILE",
-        action="append",
-        default=[],
         help="operators that the backend file names, in a file like native_functions.yaml (may be repeated)",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--runtime",
         metavar="MODULE",
-        action="append",
-        default=[],
-        type=not_empty,
         help="import this module in a process of its own, and print where its dispatcher differs from the report; this "
         "runs the code of the module (may be repeated)",
+        type=not_empty,
     )
     parser.add_argument(
         "--run-samples",
@@ -82,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that choose operators."""
     chosen = parser.add_argument_group("operators", "each may be repeated")
     for flag, members, help in (
         ("only", OperatorStatus, "what runs"),
@@ -90,23 +85,11 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         ("meta", MetaSupport, "where shapes come from while PyTorch traces"),
     ):
         names = tuple([member.name for member in members])
-        chosen.add_argument(
-            f"--{flag}",
-            metavar="STATUS",
-            action="append",
-            default=[],
-            choices=names,
-            help=f"only operators with this {help}: {', '.join(names)}",
+        repeated(chosen)(
+            f"--{flag}", metavar="STATUS", help=f"only operators with this {help}: {', '.join(names)}", choices=names
         )
     kinds = ("any", *[kind.name for kind in TrapKind])
-    chosen.add_argument(
-        "--trap",
-        metavar="KIND",
-        action="append",
-        default=[],
-        choices=kinds,
-        help=f"only operators with this trap: {', '.join(kinds)}",
-    )
+    repeated(chosen)("--trap", metavar="KIND", help=f"only operators with this trap: {', '.join(kinds)}", choices=kinds)
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -119,8 +102,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tuple(arguments.trap),
     )
     if arguments.run_samples and not arguments.runtime:
-        say("opwright coverage: error: `--run-samples` needs `--runtime`\n")
-        return console.USAGE
+        return console.refuse("coverage", "`--run-samples` needs `--runtime`")
     report = _report(arguments, sink)
     if arguments.run_samples:
         return _run_samples(arguments, report)
@@ -163,15 +145,10 @@ def _run_samples(arguments: argparse.Namespace, report: CoverageReport) -> int:
 
 
 def _render(form: str, report: CoverageReport, records: list[OperatorRecord], is_whole: bool) -> str:
-    match form:
-        case "json":
-            return formats.render_json(report, records)
-        case "csv":
-            return formats.render_csv(report, records)
-        case "html":
-            return formats.render_page(report, records)
-        case _:
-            return formats.render_summary(report) if is_whole else formats.render_text(report, records)
+    renderers = {"json": formats.render_json, "csv": formats.render_csv, "html": formats.render_page}
+    if form in renderers:
+        return renderers[form](report, records)
+    return formats.render_summary(report) if is_whole else formats.render_text(report, records)
 
 
 def _report(arguments: argparse.Namespace, sink: Diagnostics) -> CoverageReport:

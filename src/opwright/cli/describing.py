@@ -11,8 +11,8 @@ import opwright
 from opwright.builds.actions.collected import PartFiles, collect_parts, path_below, torch_root
 from opwright.builds.actions.description import Action, Description, Word, WordPlace, folders_of, outputs_digest
 from opwright.builds.actions.formats import bazel_text, buck_text, json_text, meson_files, ninja_text
-from opwright.files.links import check_links
-from opwright.files.writer import Writer
+from opwright.cli.runs import WITHOUT_EFFECT
+from opwright.files.writer import Writer, check_links
 from opwright.release.view import NATIVE_FUNCTIONS
 from opwright.run.request import OutputShard, Request
 from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
@@ -42,35 +42,9 @@ _PATHS: Final = {
 }
 
 #: Arguments that actions do not have, or that are added to all of them.
-_NOT_REPEATED: Final = frozenset(
-    [
-        "actions",
-        "check",
-        "color",
-        "declared",
-        "depfile",
-        "describe",
-        "describe_to",
-        "dry_run",
-        "help",
-        "hermetic",
-        "in_folder",
-        "jobs",
-        "list_outputs",
-        "out",
-        "provenance",
-        "prune",
-        "release",
-        "shard",
-        "source_path",
-        "stamp",
-        "stats",
-        "torch",
-        "watch",
-        "yes",
-    ]
+_NOT_REPEATED: Final = WITHOUT_EFFECT | frozenset(
+    ["depfile", "help", "in_folder", "out", "provenance", "release", "shard", "source_path", "stamp", "torch"]
 )
-
 
 #: The end of the names of formats in which the outputs of actions are folders.
 _FOLDERS: Final = "-folders"
@@ -115,10 +89,11 @@ def describe(
     target = arguments.describe_to
     if arguments.describe == "meson":
         folder = target or os.curdir
-        texts = meson_files(description, os.path.relpath(os.curdir, folder).replace(os.sep, "/"))
-        named = {os.path.join(folder, *path.split("/")): text for path, text in texts.items()}
+        files_below = meson_files(description, os.path.relpath(os.curdir, folder).replace(os.sep, "/"))
+        named = {os.path.join(folder, *path.split("/")): text for path, text in files_below.items()}
     else:
-        named = {target or "": _text(arguments.describe, description)}
+        texts = {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}
+        named = {target or "": texts[arguments.describe.removesuffix(_FOLDERS)](description)}
     if target is None:
         print_document("\n".join([f"# {path}\n{text}" if path else text for path, text in named.items()]))
     else:
@@ -127,12 +102,6 @@ def describe(
         with Writer() as writer:
             for path, text in named.items():
                 writer.write(os.path.abspath(path), text.encode())
-
-
-def _text(form: str, description: Description) -> str:
-    """Text of a description in a form that has one file."""
-    texts = {"bazel": bazel_text, "buck": buck_text, "json": json_text, "ninja": ninja_text}
-    return texts[form.removesuffix(_FOLDERS)](description)
 
 
 def _description(

@@ -23,7 +23,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_download_arguments, not_empty
+from opwright.cli.arguments import add_download_arguments, not_empty, repeated
 from opwright.cli.input_arguments import add_allow_path_argument, ask_whole_download
 from opwright.cli.streams import print_or_write
 from opwright.release.view import Consent
@@ -44,7 +44,6 @@ from opwright.tools.diff.generated import generated_sides
 from opwright.tools.diff.history import dated, revisions
 from opwright.tools.diff.levels import ORDER, Level, next_version
 from opwright.tools.diff.outputs import (
-    OutputComparison,
     OutputSide,
     compare_outputs,
     render_json,
@@ -90,14 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--release", metavar="VERSION", help="follow the rules of this release for folders, whatever release they name"
     )
     chosen.add_argument("--public", action="store_true", help="leave out operators whose names begin with `_`")
-    chosen.add_argument(
+    repeated(chosen)(
         "--breaks",
         metavar="WHOM",
-        action="append",
-        default=[],
-        choices=["any", *[audience.name for audience in Audience]],
         help=f"only changes that break {', '.join([audience.name for audience in Audience])}, or any of them (may be "
         "repeated)",
+        choices=["any", *[audience.name for audience in Audience]],
     )
     add_allow_path_argument(parser)
     _add_output_arguments(parser)
@@ -111,15 +108,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--statistics", action="store_true", help="print how many changes there are of each kind")
     output.add_argument("--out", metavar="FILE", type=not_empty, help="write the report to this file")
-    output.add_argument(
+    repeated(output)(
         "--fail-on",
         metavar="WHOM",
-        action="append",
-        default=[],
-        choices=["any", "none", *_LEVELS, *[audience.name for audience in Audience]],
         help="exit with 1 only for changes that break these: any (the default), none, or as for `--breaks`; for "
         "changes of libraries that are `major`, or `minor` or more; with `--backend`, any task is one (may be "
         "repeated)",
+        choices=["any", "none", *_LEVELS, *[audience.name for audience in Audience]],
     )
     output.add_argument(
         "--current",
@@ -131,7 +126,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments for generated files."""
     files = parser.add_argument_group("generated files")
     files.add_argument(
         "--output",
@@ -139,21 +133,17 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         help="compare what is generated instead: each side is a folder of generated files, or a release or a folder of "
         "inputs to generate them from",
     )
-    files.add_argument(
+    repeated(files)(
         "--python",
         metavar="PYTHON",
-        action="append",
-        default=[],
-        type=not_empty,
         help="the Python interpreter whose Opwright generates the files; given twice, that of each side",
+        type=not_empty,
     )
-    files.add_argument(
+    repeated(files)(
         "--only",
         metavar="FAMILY",
-        action="append",
-        default=[],
-        type=not_empty,
         help="generate only this family of files, as in `opwright generate` (may be repeated)",
+        type=not_empty,
     )
 
 
@@ -219,8 +209,7 @@ def _load(spec: str, other: str, consent: Consent, arguments: argparse.Namespace
 def _compare_outputs(arguments: argparse.Namespace) -> int:
     """Compare generated files, and give the exit status."""
     if len(arguments.python) > 2:
-        say("opwright diff: error: `--python` is given once or twice\n")
-        return console.USAGE
+        return console.refuse("diff", "`--python` is given once or twice")
     interpreters = arguments.python * (1 if len(arguments.python) == 2 else 2) or [sys.executable] * 2
     comparison = compare_outputs(*_output_sides(arguments, interpreters))
     if arguments.names:
@@ -230,19 +219,13 @@ def _compare_outputs(arguments: argparse.Namespace) -> int:
             if any(fnmatchcase(difference.operator, name) for name in arguments.names)
         ]
         comparison = comparison._replace(differences=tuple(chosen))
-    print_or_write(_render_outputs(arguments, comparison), arguments.out)
+    if arguments.format == "json":
+        text = render_json(comparison)
+    else:
+        render = render_markdown if arguments.format == "markdown" else render_text
+        text = render(comparison, in_full=arguments.all or bool(arguments.names))
+    print_or_write(text, arguments.out)
     return console.SUCCESS if comparison.is_empty or "none" in arguments.fail_on else console.FAULTS
-
-
-def _render_outputs(arguments: argparse.Namespace, comparison: OutputComparison) -> str:
-    in_full = arguments.all or bool(arguments.names)
-    match arguments.format:
-        case "json":
-            return render_json(comparison)
-        case "markdown":
-            return render_markdown(comparison, in_full=in_full)
-        case _:
-            return render_text(comparison, in_full=in_full)
 
 
 def _output_sides(arguments: argparse.Namespace, interpreters: Sequence[str]) -> tuple[OutputSide, OutputSide]:
@@ -290,10 +273,7 @@ def _render(
 ) -> str:
     if arguments.statistics:
         return reports.render_statistics(comparison, changes)
-    match arguments.format:
-        case "json":
-            return reports.render_json(comparison, changes, tasks, verdict)
-        case "markdown":
-            return reports.render_markdown(comparison, changes, tasks, every=arguments.all, verdict=verdict)
-        case _:
-            return reports.render_text(comparison, changes, tasks, every=arguments.all, verdict=verdict)
+    if arguments.format == "json":
+        return reports.render_json(comparison, changes, tasks, verdict)
+    render = reports.render_markdown if arguments.format == "markdown" else reports.render_text
+    return render(comparison, changes, tasks, every=arguments.all, verdict=verdict)

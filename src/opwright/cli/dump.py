@@ -17,12 +17,13 @@ import os
 import sys
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.arguments import add_input_arguments, not_empty, repeated
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
+from opwright.files.writer import is_stream
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.limits import DUMP_BYTES
-from opwright.source.terminal import print_document, say
+from opwright.source.terminal import print_document
 from opwright.source.text import SourceFile
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import dumped_files, parse_dump, render_dump
@@ -33,21 +34,11 @@ from opwright.workspace.user_outputs import write_user_files
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--library",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=not_empty,
-        help="dump the operators of a library file (may be repeated)",
+    repeated(source)(
+        "--library", metavar="FILE", help="dump the operators of a library file (may be repeated)", type=not_empty
     )
-    source.add_argument(
-        "--backend",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=not_empty,
-        help="dump the kernels of a backend file (may be repeated)",
+    repeated(source)(
+        "--backend", metavar="FILE", help="dump the kernels of a backend file (may be repeated)", type=not_empty
     )
     source.add_argument(
         "--from",
@@ -83,10 +74,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.dump is not None:
         return _write_files(arguments)
     if arguments.file is not None:
-        say("opwright dump: error: `--file` needs `--from`\n")
-        return console.USAGE
+        return console.refuse("dump", "`--file` needs `--from`")
     text = render_dump(_document(arguments, sink))
-    if arguments.out is None or _is_stream(arguments.out):
+    if arguments.out is None or is_stream(arguments.out):
         print_or_write(text, arguments.out)
     else:
         write_user_files({arguments.out: text.encode()}, force=arguments.force)
@@ -121,16 +111,10 @@ def _write_files(arguments: argparse.Namespace) -> int:
         files = [by_name[arguments.file]] if arguments.file in by_name else []
     if not files or (len(files) > 1 and arguments.out is None):
         names = ", ".join(by_name)
-        say(f"opwright dump: error: choose a file with `--file`, or a folder with `--out`: {names}\n")
-        return console.USAGE
+        return console.refuse("dump", f"choose a file with `--file`, or a folder with `--out`: {names}")
     if arguments.out is None:
         print_document(files[0].yaml)
         return console.SUCCESS
     contents = {os.path.join(arguments.out, os.path.basename(dumped.path)): dumped.yaml.encode() for dumped in files}
     write_user_files(contents, force=arguments.force)
     return console.SUCCESS
-
-
-def _is_stream(path: str) -> bool:
-    """Whether a path is that of a pipe or a device, which has nothing to lose."""
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)

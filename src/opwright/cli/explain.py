@@ -23,11 +23,11 @@ import sys
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty, terminal_columns
+from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty, repeated, terminal_columns
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.plugin_use import activate_installed
 from opwright.cli.streams import wants_color, wants_links
-from opwright.plugins.active import active_plugins
+from opwright.plugins.active import ACTIVE
 from opwright.plugins.code_pages import all_codes, code_names, find_code, is_plugin_code
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -80,9 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("backend", "a backend file, whose kernels are in the dispatch tables"),
         ("operators", "operators that a backend file names, in a file like native_functions.yaml"),
     ):
-        parser.add_argument(
-            f"--{flag}", metavar="FILE", action="append", default=[], type=not_empty, help=f"{help} (may be repeated)"
-        )
+        repeated(parser)(f"--{flag}", metavar="FILE", help=f"{help} (may be repeated)", type=not_empty)
 
 
 def _sections(text: str) -> tuple[str, ...]:
@@ -114,7 +112,7 @@ def _print_code(text: str) -> int:
     """Print the page of a code, and give the exit status."""
     match = find_code(text)
     if match is None and is_plugin_code(text):
-        activate_installed(active_plugins())
+        activate_installed(ACTIVE.plugins)
         match = find_code(text)
     if match is None:
         hint = str(did_you_mean(text.upper(), code_names()))
@@ -174,10 +172,9 @@ def _painter() -> Painter:
 def _request(names: Sequence[str], arguments: argparse.Namespace, sink: Diagnostics) -> ExplainRequest:
     from opwright.tools.explain.loading import ExplainRequest
 
-    inputs = open_named_inputs(arguments, sink)
     return ExplainRequest(
         tuple(names),
-        inputs.with_native_aot(arguments.native_aot_ops_dir, sink),
+        open_named_inputs(arguments, sink),
         arguments.release,
         tuple(map(SourceFile.read, arguments.library)),
         tuple(map(SourceFile.read, arguments.operators)),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from opwright.files.depfile import make_rule
-from opwright.files.links import check_links
 from opwright.files.plain_files import real_folder, real_path
-from opwright.files.writer import Writer, touch_file
+from opwright.files.writer import Writer, check_links, touch_file
 from opwright.incremental.identity import dependencies, input_files
 from opwright.incremental.state import load_manifest
 from opwright.source.codes import OVERWRITES

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final
 
 from opwright.cli.extra_files import check_folders, check_overwrites, write_stamp
 from opwright.cli.streams import wants_color
@@ -25,44 +25,50 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from opwright.files.plain_files import Status
-    from opwright.files.plan import Plan, PlannedFile
+    from opwright.files.plan import PlannedFile
     from opwright.files.staging import Journal
     from opwright.incremental.identity import InputStamps
-    from opwright.run.generation import Generation, Outcome
+    from opwright.run.generation import Generation
     from opwright.run.incremental_generation import IncrementalGeneration
+    from opwright.run.output_writer import Outcome, Report
     from opwright.workspace.provenance import FileOrigin
-
-
-def print_outputs(plan: Plan, form: str, stamps: InputStamps | None = None) -> None:
-    """Print the path of every output: one per line, or as a CMake list, after which is one of what the run reads."""
-    targets = [planned.target for planned in plan.outputs]
-    if form == "cmake":
-        inputs = dependencies(stamps)
-        # What no build can depend on is a fault before the first build, which would configure itself without end.
-        make_rule((), inputs)
-        for path in inputs:
-            if "\\" in path.replace(os.sep, "/"):
-                # CMake reads a slash, and a build would wait for a file that is not there each time.
-                raise Fault.at(
-                    UNWRITABLE_PATH,
-                    f"CMake cannot depend on `{ascii(path)[1:-1]}`: it reads `/` for `\\`",
-                    help="rename the file or its folder",
-                )
-        print_document(cmake_list("opwright_outputs", targets) + "\n")
-        print_document(cmake_list("opwright_inputs", inputs) + "\n")
-    else:
-        print_document("".join([f"{target}\n" for target in targets]))
 
 
 def list_or_check(
     arguments: argparse.Namespace, incremental: IncrementalGeneration, generation: Generation, sink: Diagnostics
 ) -> bool:
-    """List or check the outputs instead of writing them, as the arguments ask. Gives whether they are right."""
-    plan = generation.plan()
+    """List or check the outputs instead of writing them, as the arguments ask. Gives whether they are right.
+
+    A list has a path per line, or is one for CMake, after which is one of what the run reads. A check reports each
+    output that is missing or differs on disk, and each that is no longer made.
+    """
+    targets = [planned.target for planned in generation.plan().outputs]
     if arguments.check:
-        stale = incremental.stale_outputs({planned.target for planned in plan.outputs})
-        return check_outputs(generation, stale, sink)
-    print_outputs(plan, arguments.list_outputs or "lines", incremental.stamps)
+        stale = incremental.stale_outputs(set(targets))
+        differing = generation.differing()
+        for path in differing:
+            what = "differs from what is generated" if os.path.lexists(path) else "is missing"
+            sink.error(OUTPUT_DIFFERS, f"`{path}` {what}")
+        gone = sorted(filter(os.path.lexists, stale))
+        for path in gone:
+            sink.error(OUTPUT_DIFFERS, f"`{path}` is no longer generated")
+        return not differing and not gone
+    if arguments.list_outputs != "cmake":
+        print_document("".join([f"{target}\n" for target in targets]))
+        return True
+    inputs = dependencies(incremental.stamps)
+    # What no build can depend on is a fault before the first build, which would configure itself without end.
+    make_rule((), inputs)
+    for path in inputs:
+        if "\\" in path.replace(os.sep, "/"):
+            # CMake reads a slash, and a build would wait for a file that is not there each time.
+            raise Fault.at(
+                UNWRITABLE_PATH,
+                f"CMake cannot depend on `{ascii(path)[1:-1]}`: it reads `/` for `\\`",
+                help="rename the file or its folder",
+            )
+    print_document(cmake_list("opwright_outputs", targets) + "\n")
+    print_document(cmake_list("opwright_inputs", inputs) + "\n")
     return True
 
 
@@ -149,30 +155,11 @@ def check_extras(
         make_rule(run.roots.values() if arguments.stamp is None else [arguments.stamp], dependencies(stamps))
 
 
-def check_outputs(generation: Generation, stale: Iterable[str], sink: Diagnostics) -> bool:
-    """Report each output that is missing or differs on disk, and each stale one. Gives whether there is none."""
-    differing = generation.differing()
-    for path in differing:
-        what = "differs from what is generated" if os.path.lexists(path) else "is missing"
-        sink.error(OUTPUT_DIFFERS, f"`{path}` {what}")
-    gone = sorted(path for path in stale if os.path.lexists(path))
-    for path in gone:
-        sink.error(OUTPUT_DIFFERS, f"`{path}` is no longer generated")
-    return not differing and not gone
-
-
 _SECONDS_BETWEEN: Final = 0.1
 
 
-class Reporter(Protocol):
-    """A function that the engine calls for each file."""
-
-    def __call__(self, planned: PlannedFile, written: bool) -> None:
-        """Report a file that is done; `written` tells whether it differed."""
-
-
 @contextmanager
-def progress(color: str) -> Iterator[Reporter | None]:
+def progress(color: str) -> Iterator[Report | None]:
     """A reporter that moves a bar on standard error, or None if that is not a terminal or `rich` is not
     installed.
 

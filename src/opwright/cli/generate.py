@@ -26,6 +26,7 @@ from opwright.cli.arguments import (
     chosen_devices,
     not_empty,
     options,
+    repeated,
     selection,
     settle_plugins,
 )
@@ -45,11 +46,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Final
 
-    from opwright.emit.family import Family
     from opwright.incremental.identity import RunIdentity
-    from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Generation, Outcome
+    from opwright.run.generation import Generation
     from opwright.run.request import OutputShard, OutputsInFolder, Request
     from opwright.source.diagnostic import Diagnostics
 
@@ -73,7 +72,10 @@ def add_arguments(parser: Parser) -> None:
         action="append",
         choices=PluginChoices(lambda: FAMILIES),
         help="write only this family of files (may be repeated): "
-        + "; ".join(f"`{name}`, {_family_help(family)}" for name, family in FAMILIES.items()),
+        + "; ".join(
+            f"`{name}`, {family.help}{f' (of the plug-in {family.plugin})' if family.plugin else ''}"
+            for name, family in FAMILIES.items()
+        ),
     )
     output.add_argument(
         "--no-per-operator-headers",
@@ -126,61 +128,43 @@ def add_arguments(parser: Parser) -> None:
     )
 
 
-def _family_help(family: Family) -> str:
-    return f"{family.help} (of the plug-in {family.plugin})" if family.plugin else family.help
-
-
 def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that name files of libraries and backends."""
-    parser.add_argument(
+    repeated(parser)(
         "--library",
         metavar="FILE",
-        action="append",
-        default=[],
         help="generate for the operators of this library file instead of PyTorch's (may be repeated)",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--backend",
         metavar="FILE",
-        action="append",
-        default=[],
         help="generate the code around the kernels of the external backend in this file (may be repeated)",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--operators",
         metavar="FILE",
-        action="append",
-        default=[],
         help="operators that a backend file may name, in a file like native_functions.yaml (may be repeated)",
     )
     add_plugin_argument(parser)
     add_allow_path_argument(parser)
-    parser.add_argument(
+    repeated(parser)(
         "--input",
         metavar="FILE",
-        action="append",
-        default=[],
-        type=not_empty,
         help="a file of a kind that a plug-in reads, recognised by its name or first field (may be repeated)",
+        type=not_empty,
     )
 
 
 def _add_executorch_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of runs for ExecuTorch."""
     group = parser.add_argument_group("ExecuTorch")
     add = group.add_argument
-    add(
+    repeated(group)(
         "--executorch",
         metavar="FILE",
-        action="append",
-        default=[],
         help="generate the registrations of the kernels in a file like ExecuTorch's functions.yaml (may be repeated)",
     )
-    add(
+    repeated(group)(
         "--executorch-custom",
         metavar="FILE",
-        action="append",
-        default=[],
         help="the same for the custom operators of this file, which are declared to PyTorch too (may be repeated)",
     )
     add("--aten-mode", action="store_true", help="for kernels of PyTorch that take its own tensors")
@@ -226,7 +210,6 @@ def _add_other_ways(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_action_arguments(group: argparse._ArgumentGroup) -> None:
-    """Declare the arguments of descriptions for build systems."""
     group.add_argument(
         "--describe",
         choices=("bazel", "bazel-folders", "buck", "json", "meson", "ninja"),
@@ -259,32 +242,29 @@ def _count(text: str) -> int:
 
 def _further_files(arguments: argparse.Namespace) -> list[str]:
     files = [*arguments.library, *arguments.backend, *arguments.operators, *arguments.input]
-    files += _executorch_files(arguments)
+    files += [*arguments.executorch, *arguments.executorch_custom]
     files += template_files(arguments.templates)
     files += further_files(arguments, _folders(arguments))
     if arguments.uses_plugins:
-        from opwright.cli.plugin_use import plugin_files
+        from opwright.plugins.active import ACTIVE
+        from opwright.plugins.sources import source_paths
 
-        files += plugin_files()
+        files += source_paths(ACTIVE.plugins)
     return files
-
-
-def _executorch_files(arguments: argparse.Namespace) -> list[str]:
-    return [*arguments.executorch, *arguments.executorch_custom]
 
 
 def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
     families = chosen_families(arguments.only or _families_of_files(arguments))
     if not arguments.uses_plugins:
         return families
-    from opwright.plugins.active import forced_families
+    from opwright.plugins.active import ACTIVE
 
-    return tuple(dict.fromkeys([*families, *forced_families()]))
+    return tuple(dict.fromkeys([*families, *ACTIVE.forced_families]))
 
 
 def _families_of_files(arguments: argparse.Namespace) -> list[str] | None:
     """Family of the files that are named; None if PyTorch's operators are meant."""
-    if _executorch_files(arguments):
+    if arguments.executorch or arguments.executorch_custom:
         return list(EXECUTORCH_FAMILIES)
     if arguments.backend:
         return ["backend"]
@@ -350,11 +330,6 @@ def _print_summary(arguments: argparse.Namespace, facts: Mapping[str, str | int]
     )
 
 
-def _inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
-    inputs = open_named_inputs(arguments, sink)
-    return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
-
-
 def _incremental(arguments: argparse.Namespace) -> IncrementalGeneration:
     return IncrementalGeneration(_run(arguments), jobs=arguments.jobs, keeps_state=not arguments.hermetic)
 
@@ -386,19 +361,28 @@ def _checked_inputs(arguments: argparse.Namespace, sink: Diagnostics) -> Inputs:
         from opwright.cli.describing import check_hermetic
 
         check_hermetic(arguments)
-    return _inputs(arguments, sink)
+    return open_named_inputs(arguments, sink)
 
 
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.plugins.active import active_plugins
+    from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
+    from opwright.plugins.active import ACTIVE
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
+    choices = ExecutorchOptions(
+        aten_mode=arguments.aten_mode,
+        manual_registration=arguments.manual_registration,
+        exception_boundary=arguments.add_exception_boundary,
+    )
+    functions, custom = (
+        tuple(map(SourceFile.read, paths)) for paths in (arguments.executorch, arguments.executorch_custom)
+    )
     return Request(
         inputs=inputs,
         folders=_folders(arguments),
         families=_families(arguments),
-        options=options(arguments, sink)._replace(guests=_executorch_options(arguments)),
+        options=options(arguments, sink)._replace(guests=(choices,)),
         selection=selection(arguments, sink),
         devices=chosen_devices(arguments),
         release=arguments.release,
@@ -408,9 +392,9 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
         libraries=tuple(map(SourceFile.read, arguments.library)),
         operator_files=tuple(map(SourceFile.read, arguments.operators)),
         backends=tuple(map(SourceFile.read, arguments.backend)),
-        guests=_executorch_sources(arguments),
+        guests=(ExecutorchFiles(functions, custom, names_custom=bool(custom)),),
         templates=arguments.templates,
-        plugins=active_plugins(),
+        plugins=ACTIVE.plugins,
         input_files=tuple(map(SourceFile.read, arguments.input)),
         allowed_paths=tuple(arguments.allow_path),
     )
@@ -424,28 +408,6 @@ def _part(arguments: argparse.Namespace) -> OutputShard | OutputsInFolder | None
         folder = os.path.normpath(os.path.abspath(os.path.join(arguments.out, arguments.in_folder)))
         return OutputsInFolder(folder, _folders(arguments))
     return None if arguments.shard is None else OutputShard(*map(int, arguments.shard.split("/")))
-
-
-def _executorch_options(arguments: argparse.Namespace) -> tuple[ExecutorchOptions]:
-    from opwright.mobile.executorch_choices import ExecutorchOptions
-
-    choices = ExecutorchOptions(
-        aten_mode=arguments.aten_mode,
-        manual_registration=arguments.manual_registration,
-        exception_boundary=arguments.add_exception_boundary,
-    )
-    return (choices,)
-
-
-def _executorch_sources(arguments: argparse.Namespace) -> tuple[ExecutorchFiles]:
-    from opwright.mobile.executorch_choices import ExecutorchFiles
-    from opwright.source.text import SourceFile
-
-    functions, custom = arguments.executorch, arguments.executorch_custom
-    read = ExecutorchFiles(
-        tuple(map(SourceFile.read, functions)), tuple(map(SourceFile.read, custom)), names_custom=bool(custom)
-    )
-    return (read,)
 
 
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
@@ -472,7 +434,7 @@ def _describe(arguments: argparse.Namespace, sink: Diagnostics) -> None:
     _check_files(arguments)
     parser = Parser("opwright generate")
     add_arguments(parser)
-    request = _request(arguments, _inputs(arguments, sink), sink)
+    request = _request(arguments, open_named_inputs(arguments, sink), sink)
     describe(arguments, parser, request, IncrementalGeneration(_run(arguments)), _further_files(arguments), sink)
 
 
@@ -481,7 +443,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     from opwright.source.diagnostic import Diagnostics
 
     incremental = _incremental(arguments)
-    incremental.take_stamps(_inputs(arguments, Diagnostics()), _further_files(arguments))
+    incremental.take_stamps(open_named_inputs(arguments, Diagnostics()), _further_files(arguments))
     return watch(arguments, _generate_again, incremental.stamps)
 
 
@@ -504,34 +466,27 @@ def _generate(
     *,
     may_load_few: bool = True,
 ) -> None:
-    """Write the files and print a summary."""
+    """Write the files, and print a summary and what else is asked for."""
+    started = time.perf_counter()
     # A run after an edit says of inputs that it does not read only what the run before it said of them.
     needs_all = sink.has_errors or any(diagnostic.span is not None for diagnostic in sink.sorted())
-    if needs_all or not may_load_few or not _generate_edit(arguments, incremental, inputs):
-        _generate_all(arguments, incremental, inputs, sink)
-
-
-def _generate_edit(arguments: argparse.Namespace, incremental: IncrementalGeneration, inputs: Inputs) -> bool:
-    """Write what an edit changed and print a summary, if that needs few operators; gives whether it was done."""
-    if arguments.declared is not None:
-        return False
-    started = time.perf_counter()
-    make_request = partial(_request, arguments, inputs)
-    outcome = write_edit(incremental, inputs, make_request, _further_files(arguments), arguments.color)
+    outcome = None
+    if may_load_few and not needs_all and arguments.declared is None:
+        make_request = partial(_request, arguments, inputs)
+        outcome = write_edit(incremental, inputs, make_request, _further_files(arguments), arguments.color)
     if outcome is None:
-        return False
-    if arguments.stamp is not None:
+        from opwright.cli.extras import write_outputs
+
+        generation = _load(incremental, arguments, inputs, sink)
+        if arguments.declared is not None:
+            from opwright.builds.actions.description import check_declared
+
+            check_declared(arguments.declared, arguments.out, generation.plan())
+        outcome = write_outputs(arguments, incremental, generation)
+    elif arguments.stamp is not None:
         from opwright.cli.extra_files import write_stamp
 
         write_stamp(arguments.stamp, arguments.out)
-    _print_results(arguments, incremental, outcome, started)
-    return True
-
-
-def _print_results(
-    arguments: argparse.Namespace, incremental: IncrementalGeneration, outcome: Outcome, started: float
-) -> None:
-    """Print the summary of a run that is not hermetic, and what else is asked for."""
     # Build systems print what an action prints, and a cache does so again at each hit.
     if not arguments.hermetic:
         _print_summary(arguments, incremental.facts, outcome.summary.written, started)
@@ -539,19 +494,3 @@ def _print_results(
         from opwright.cli.extras import print_stats
 
         print_stats(incremental, outcome)
-
-
-def _generate_all(
-    arguments: argparse.Namespace, incremental: IncrementalGeneration, inputs: Inputs, sink: Diagnostics
-) -> None:
-    """Load all operators, write the files and print a summary."""
-    from opwright.cli.extras import write_outputs
-
-    started = time.perf_counter()
-    generation = _load(incremental, arguments, inputs, sink)
-    if arguments.declared is not None:
-        from opwright.builds.actions.description import check_declared
-
-        check_declared(arguments.declared, arguments.out, generation.plan())
-    outcome = write_outputs(arguments, incremental, generation)
-    _print_results(arguments, incremental, outcome, started)

@@ -25,8 +25,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import not_empty
-from opwright.source.terminal import counted, say, tell
+from opwright.cli.arguments import not_empty, repeated
+from opwright.source.terminal import counted, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,19 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write a backend file, from the kernels that C++ sources register for PyTorch's operators on a device",
     )
-    parser.add_argument(
+    repeated(parser)(
         "-D",
         "--define",
         metavar="NAME=VALUE",
-        action="append",
-        default=[],
         help="a macro of the build, such as `TORCH_EXTENSION_NAME=_C` (may be repeated)",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--module",
         metavar="NAME",
-        action="append",
-        default=[],
         help="import this module, which a path may name too, in a process of its own, and read what it registers "
         "(may be repeated); this runs the code of the module",
     )
@@ -78,11 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         help="write drafts of derivatives from `torch::autograd::Function` classes to this file",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--outputs-from",
         metavar="MODULE",
-        action="append",
-        default=[],
         help="import this module in a process of its own, call its kernels for Meta on samples, and declare `outputs` "
         "where they do the same (may be repeated); this runs the code of the module",
     )
@@ -92,35 +86,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the namespace of operators from modules of pybind11 and nanobind (default: the name of the module)",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--mutates",
         metavar="NAME=ARGUMENTS",
-        action="append",
-        default=[],
         help="the arguments that a function of such a module writes, such as `adam=param,exp_avg`, in place of what "
         "the sources say (may be repeated); none behind `=` for none",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--by-hand",
         metavar="SOURCE",
-        action="append",
-        default=[],
         help="with --check, count the kernels that this source registers as well (may be repeated)",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--port",
         metavar="MODULE",
-        action="append",
-        default=[],
         help="with --check, the module or library that was built from FILE, such as `ported/acme`, a package in a "
         "folder: load it and the original, each in a process of its own, and compare what PyTorch's dispatcher has of "
         "both (may be repeated); this runs their code",
     )
-    parser.add_argument(
+    repeated(parser)(
         "--samples",
         metavar="FILE",
-        action="append",
-        default=[],
         help="calls of the operators: those that `--record` kept, or a Python file whose function `calls` yields "
         "tuples such as `(torch.ops.acme.scale, [x, 2.0])`; the original repeats them, and with `--port` both do "
         "(may be repeated); this runs the code of the file",
@@ -173,8 +159,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if arguments.backend:
         for option in ("module", "derivatives", "outputs_from", "namespace", "mutates", "by_hand", "edit"):
             if getattr(arguments, option):
-                say(f"opwright import: error: `--{option.replace('_', '-')}` is for library files, not `--backend`\n")
-                return console.USAGE
+                return console.refuse("import", f"`--{option.replace('_', '-')}` is for library files, not `--backend`")
         return _import_backend(arguments, macros, sink)
     loaded = [*arguments.module, *filter(is_module, arguments.sources)]
     mutates = [word.partition("=") for word in arguments.mutates]
@@ -190,8 +175,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tuple(arguments.by_hand),
     )
     if (arguments.samples or arguments.record) and not loaded:
-        say("opwright import: error: `--samples` and `--record` need the original as a module or library\n")
-        return console.USAGE
+        return console.refuse("import", "`--samples` and `--record` need the original as a module or library")
     if arguments.record:
         path = f"{os.path.splitext(arguments.out)[0]}.calls"
         recorded = record_calls(request, arguments.record, path, force=arguments.force)
@@ -201,8 +185,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         request = request._replace(calls=calls_of(arguments.samples, loaded))
     if arguments.port:
         if not arguments.check or not loaded:
-            say("opwright import: error: `--port` needs `--check`, and the original as a module or library\n")
-            return console.USAGE
+            return console.refuse("import", "`--port` needs `--check`, and the original as a module or library")
         return _report_port(check_port(request, arguments.port, arguments.torch, sink))
     if not loaded:
         tell(f"{_NOT_RUN}: what only runs is not known; name the module or the library that is built from the sources")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from opwright.cli.arguments import not_empty
+from opwright.cli.arguments import not_empty, repeated
 from opwright.source.terminal import say
 
 TYPE_CHECKING = False
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
 def add_allow_path_argument(parser: argparse.ArgumentParser) -> None:
     """Declare `--allow-path`."""
-    parser.add_argument(
+    repeated(parser)(
         "--allow-path",
         metavar="PATH",
-        action="append",
-        default=[],
-        type=not_empty,
         help="let the heads of files name this file, or the files of this folder, although it is outside of their "
         "project (may be repeated)",
+        type=not_empty,
     )
 
 
@@ -49,9 +47,9 @@ def open_named_inputs(
         require_hashes=arguments.require_hashes,
         sink=sink,
     )
-    if arguments.source_path is None or sink is None:
-        return inputs
-    return completed_inputs(arguments, inputs, sink, autograd=not are_operators, shims=not are_operators)
+    if arguments.source_path is not None and sink is not None:
+        inputs = completed_inputs(arguments, inputs, sink, autograd=not are_operators, shims=not are_operators)
+    return inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
 
 
 def completed_inputs(

@@ -111,7 +111,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _load(command: str) -> ModuleType:
-    """Module of a command."""
     return import_module(f"opwright.cli.{command if command != 'import' else 'import_library'}")
 
 

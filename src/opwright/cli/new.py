@@ -22,7 +22,7 @@ from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.project import taken_package, write_project
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.terminal import say, tell
+from opwright.source.terminal import tell
 
 #: The commands that build and test projects that pip does not build.
 _COMMANDS: Final = {
@@ -45,16 +45,13 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the project, and print its files and the next commands."""
     kind, force, cuda = arguments.kind, arguments.force, arguments.cuda
     if cuda and kind != "library":
-        say(f"opwright new: error: `--cuda` is for a library, not for a {kind}\n")
-        return console.USAGE
+        return console.refuse("new", f"`--cuda` is for a library, not for a {kind}")
     frameworks = tuple(dict.fromkeys(arguments.frameworks.split(","))) if arguments.frameworks is not None else ()
     unknown = [name for name in frameworks if name not in FRAMEWORKS]
     if unknown:
-        say(f"opwright new: error: there is no framework `{unknown[0]}`: there are {', '.join(FRAMEWORKS)}\n")
-        return console.USAGE
+        return console.refuse("new", f"there is no framework `{unknown[0]}`: there are {', '.join(FRAMEWORKS)}")
     if frameworks and (cuda or kind != "library"):
-        say("opwright new: error: `--frameworks` is for a library without `--cuda`\n")
-        return console.USAGE
+        return console.refuse("new", "`--frameworks` is for a library without `--cuda`")
     folder = arguments.name if arguments.folder is None else arguments.folder
     for path in write_project(kind, arguments.name, folder, force=force, cuda=cuda, frameworks=frameworks):
         tell(os.path.normpath(path))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.cli.arguments import settle_plugins
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import installed_plugins, load_plugin
-from opwright.plugins.sources import source_paths
-from opwright.plugins.use import ensure_active
+from opwright.plugins.run_plugins import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import say
 
@@ -98,8 +97,3 @@ def _load_named(names: Iterable[str]) -> list[Plugin]:
             sink.take(raised)
     sink.raise_if_errors()
     return list(plugins)
-
-
-def plugin_files() -> list[str]:
-    """Files, and folders of files, of the active plug-ins."""
-    return source_paths(ACTIVE.plugins)

@@ -12,11 +12,11 @@ import argparse
 
 from opwright.cli import console
 from opwright.cli.arguments import add_plugin_argument
-from opwright.plugins.active import active_plugins
+from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import installed_plugins, load_plugin
 from opwright.plugins.plugin import Plugin
+from opwright.plugins.run_plugins import ensure_active
 from opwright.plugins.sources import shown_path
-from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import tell
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Print the list. Installed plug-ins that do not load are errors."""
     del arguments
-    named = active_plugins()
+    named = ACTIVE.plugins
     blocks = [_block(plugin, "named") for plugin in named]
     for name, point in installed_plugins().items():
         if name in [plugin.name for plugin in named]:
@@ -49,7 +49,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _block(plugin: Plugin, how: str) -> list[str]:
-    """Lines about a plug-in."""
     version = f" {plugin.version}" if plugin.version else ""
     lines = [f"{plugin.name}{version} ({how})", f"  file: {shown_path(plugin.file)}"]
     for title, names in _contents(plugin):

@@ -72,10 +72,14 @@ def _listing(offline: bool) -> Iterator[str]:
         except Fault as fault:
             complaint = readable(fault.diagnostic.message)
     cached = cached_versions()
+    from packaging.version import Version as PackageVersion
+
     yield f"{'release':<12}{'rules':<8}{'index':<10}cache"
-    for version in _newest_first({*offered, *cached}):
-        rules = _rules_series(version)
-        if rules is None:
+    for version in sorted({*offered, *cached}, key=PackageVersion, reverse=True):
+        try:
+            rules = series_followed(parse_version(version))
+        except Fault:
+            # It is too old, or not one of PyTorch's.
             continue
         states = ("offered" if version in offered else "-", "cached" if version in cached else "-")
         yield f"{version:<12}{rules:<8}{states[0]:<10}{states[1]}"
@@ -84,20 +88,6 @@ def _listing(offline: bool) -> Iterator[str]:
     yield f"The cache is {cache_folder()}."
     if offline or complaint:
         yield "The package index was not asked." if offline else f"Of the index nothing is known: {complaint}."
-
-
-def _rules_series(version: str) -> str | None:
-    """Release whose rules a version follows; None for one that is too old, or is not one of PyTorch's."""
-    try:
-        return series_followed(parse_version(version))
-    except Fault:
-        return None
-
-
-def _newest_first(versions: Iterable[str]) -> list[str]:
-    from packaging.version import Version as PackageVersion
-
-    return sorted(versions, key=PackageVersion, reverse=True)
 
 
 def _rules_of(version: Version) -> Iterator[str]:
@@ -109,11 +99,11 @@ def _rules_of(version: Version) -> Iterator[str]:
         yield f"{row.name}: {_value_text(row.value_in(version))} ({row.holds(version)})"
         yield from _wrap(_explanation(row.what, row.changes))
     yield ""
-    yield from _tables(rules)
+    shims = len(rules.shim_tables.device) + len(rules.shim_tables.aten)
+    yield f"{shims} operators have C shims; derivatives of {len(rules.complex_gradients)} hold for complex tensors."
 
 
 def _differences(older: Version, newer: Version) -> Iterator[str]:
-    """Behaviours that differ between two releases."""
     changed = [row for row in Rules.rows() if row.value_in(older) != row.value_in(newer)]
     yield f"{len(changed)} behaviours differ between PyTorch {older.series} and {newer.series}"
     for row in changed:
@@ -127,7 +117,6 @@ def _differences(older: Version, newer: Version) -> Iterator[str]:
 
 
 def _explanation(what: str, changes: Iterable[Change[bool] | Change[int]]) -> str:
-    """What a behaviour is and why its value changed."""
     return " ".join([what, *(change.why for change in changes if change.why)])
 
 
@@ -137,12 +126,6 @@ def _value_text(value: int) -> str:
 
 def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
-
-
-def _tables(rules: Rules) -> Iterator[str]:
-    """How long the tables of operators are."""
-    shims = len(rules.shim_tables.device) + len(rules.shim_tables.aten)
-    yield f"{shims} operators have C shims; derivatives of {len(rules.complex_gradients)} hold for complex tensors."
 
 
 def _table_differences(older: Rules, newer: Rules) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib.util import find_spec
 
 from opwright.cli.streams import AUTO, wants_color
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
     from opwright.incremental.state import Manifest
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Outcome
+    from opwright.run.output_writer import Outcome
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
 #: Arguments that do not change the outputs.
-_WITHOUT_EFFECT = frozenset(
+WITHOUT_EFFECT = frozenset(
     [
         "actions",
         "check",
@@ -52,33 +53,27 @@ def run_of(
     home: str,
     folders: Mapping[str, str],
     families: Iterable[str],
+    *,
+    apart: bool = False,
     **kind: object,
 ) -> RunIdentity:
-    """Identity of a command's run: its families, its output folders, and all its arguments."""
-    return RunIdentity(home, folders, families, kind, request_facts(program, arguments), prunes=arguments.prune)
+    """Identity of a command's run: its families, its output folders, and all its arguments.
 
-
-def drop_in_run_of(
-    program: str,
-    arguments: argparse.Namespace,
-    home: str,
-    folders: Mapping[str, str],
-    families: Iterable[str],
-    **kind: object,
-) -> RunIdentity:
-    """Identity of a drop-in program's run, whose output folders get only what PyTorch's program would write.
-
-    Its state is in the user's cache.
+    The state of a run `apart` is in the user's cache.
     """
-    facts = request_facts(program, arguments, _FOR_BUILDS)
-    return RunIdentity(home, folders, families, kind, facts, apart=True, prunes=arguments.prune)
+    facts = request_facts(program, arguments, _FOR_BUILDS if apart else frozenset())
+    return RunIdentity(home, folders, families, kind, facts, apart=apart, prunes=arguments.prune)
+
+
+#: Identity of a drop-in program's run, whose output folders get only what PyTorch's program would write.
+drop_in_run_of = partial(run_of, apart=True)
 
 
 def request_facts(
     program: str, arguments: argparse.Namespace, left_out: frozenset[str] = frozenset()
 ) -> dict[str, object]:
     """All that a program was asked for, without these arguments."""
-    without = _WITHOUT_EFFECT | left_out
+    without = WITHOUT_EFFECT | left_out
     return {
         "program": program,
         "working folder": os.getcwd(),

@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 import os
 
-from opwright.cli.arguments import add_input_arguments, not_empty
+from opwright.cli.arguments import add_input_arguments, not_empty, repeated
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NOT_KEPT
-from opwright.source.terminal import print_document, say, visible
+from opwright.source.terminal import print_document, visible
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -40,14 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="a file or the name of an operator; after the word `explain`, names of operators to explain",
     )
-    parser.add_argument(
-        "--from",
-        dest="sources",
-        metavar="INPUT",
-        action="append",
-        default=[],
-        help="one more input (may be repeated)",
-    )
+    repeated(parser)("--from", metavar="INPUT", help="one more input (may be repeated)", dest="sources")
     parser.add_argument(
         "--graph",
         metavar="FILE",
@@ -61,19 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_input_arguments(parser)
     operators = parser.add_argument_group("operators", "besides those of PyTorch")
-    operators.add_argument(
-        "--library",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="operators of this library file (may be repeated)",
-    )
-    operators.add_argument(
-        "--operators",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="operators in a file like native_functions.yaml (may be repeated)",
+    repeated(operators)("--library", metavar="FILE", help="operators of this library file (may be repeated)")
+    repeated(operators)(
+        "--operators", metavar="FILE", help="operators in a file like native_functions.yaml (may be repeated)"
     )
     output = parser.add_argument_group("output")
     output.add_argument("--out", metavar="FILE", type=not_empty, help="write the selection to this file")
@@ -112,9 +95,8 @@ def _request(arguments: argparse.Namespace, words: list[str], sink: Diagnostics)
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
-    inputs = open_named_inputs(arguments, sink, are_operators=True)
     catalog = Request(
-        inputs=inputs.with_native_aot(arguments.native_aot_ops_dir),
+        inputs=open_named_inputs(arguments, sink, are_operators=True),
         folders={},
         families=(),
         release=arguments.release,
@@ -135,8 +117,7 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     words = [*([] if explains else arguments.inputs), *arguments.sources]
     missing = _missing(explains, arguments.inputs, words)
     if missing:
-        say(f"opwright select: error: {missing}\n`opwright select --help` lists the arguments\n")
-        return console.USAGE
+        return console.refuse("select", f"{missing}\n`opwright select --help` lists the arguments")
     if explains:
         from opwright.mobile.selective.selecting import select_operators
 
@@ -147,7 +128,6 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
 
 
 def _missing(explains: bool, inputs: list[str], words: list[str]) -> str:
-    """What the command line lacks."""
     if explains and len(inputs) == 1:
         return "name an operator to explain"
     if words:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.cli import console
-from opwright.cli.arguments import add_input_arguments
+from opwright.cli.arguments import add_input_arguments, repeated
 from opwright.cli.extras import list_or_check, write_outputs
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, run_of
@@ -25,7 +25,6 @@ from opwright.emit.registry import build_folders, program_families
 from opwright.incremental.identity import RunIdentity
 from opwright.libraries.stubs.namespaces import namespaces
 from opwright.release.inputs import Inputs
-from opwright.run.generation import Generation
 from opwright.run.incremental_generation import IncrementalGeneration, run_facts
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
@@ -45,11 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_input_arguments(parser)
     operators = parser.add_argument_group("operators")
-    operators.add_argument(
+    repeated(operators)(
         "--library",
         metavar="FILE",
-        action="append",
-        default=[],
         help="the operators of this library file, as `opwright generate --library` takes it (may be repeated)",
     )
     operators.add_argument(
@@ -129,17 +126,12 @@ def _request(arguments: argparse.Namespace, inputs: Inputs) -> Request:
     )
 
 
-def _load(incremental: IncrementalGeneration, arguments: argparse.Namespace, sink: Diagnostics) -> Generation:
-    inputs = open_named_inputs(arguments, sink)
-    inputs = inputs.with_native_aot(arguments.native_aot_ops_dir)
-    return incremental.load(inputs, lambda _: _request(arguments, inputs), sink, [*arguments.library, *arguments.yaml])
-
-
 def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     """Write the stubs, and print a summary."""
     started = time.perf_counter()
     incremental = IncrementalGeneration(_run(arguments))
-    generation = _load(incremental, arguments, sink)
+    inputs, named = open_named_inputs(arguments, sink), [*arguments.library, *arguments.yaml]
+    generation = incremental.load(inputs, lambda _: _request(arguments, inputs), sink, named)
     if arguments.dry_run or arguments.check:
         return console.SUCCESS if list_or_check(arguments, incremental, generation, sink) else console.FAULTS
     names = {"namespaces": ", ".join(f"torch.ops.{namespace.name}" for namespace in namespaces(generation.job))}

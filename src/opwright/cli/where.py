@@ -12,8 +12,8 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments
@@ -26,10 +26,6 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import read_number
 from opwright.source.terminal import say, tell
 from opwright.workspace.provenance import FileOrigin, LineOrigin
-
-_LineRange: TypeAlias = "tuple[int, int, str, int, str]"
-_Origin: TypeAlias = "tuple[str, list[_LineRange]]"
-
 
 #: The maximal number of entries that are printed for one line.
 _MOST_ENTRIES: Final = 4
@@ -97,7 +93,6 @@ def _print_line(path: str, line: int, provenance: str | None) -> int:
 
 
 def _read_provenance(provenance: str) -> bytes:
-    """Contents of the file that the user names."""
     try:
         return read_plain_file(os.path.realpath(provenance))
     except OSError as error:
@@ -127,42 +122,38 @@ def _nearby_provenance(target: str) -> Iterator[tuple[str, str]]:
         folder = os.path.dirname(folder)
 
 
-def _file_origin(provenance: bytes, target: str) -> _Origin | None:
+def _file_origin(provenance: bytes, target: str) -> FileOrigin | None:
     """Origin of an output's lines in a provenance file; None if it has none, or is damaged."""
     try:
         data = json.loads(provenance)
         emitter, ranges = data["files"][target]
-        entries = dict(enumerate(data["entries"]))
-        lines = [_line_range(first, last, *entries[number]) for first, last, number in ranges]
+        return _origin(emitter, ranges, dict(enumerate(data["entries"])))
     except DAMAGED:
         return None
-    return (emitter, lines) if isinstance(emitter, str) else None
 
 
 #: What Python raises for a provenance file that is damaged, or that somebody forged.
 DAMAGED: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
-def _line_range(first: object, last: object, entry: object, line: object, operator: object) -> _LineRange:
-    """A range of lines with its entry. Raises TypeError if a value has the wrong type."""
-    if not (isinstance(first, int) and isinstance(last, int) and isinstance(line, int)):
-        raise TypeError("a line is a number")
-    if not (isinstance(entry, str) and isinstance(operator, str)):
-        raise TypeError("a name is a text")
-    return first, last, entry, line, operator
+def _origin(emitter: object, ranges: Iterable[Sequence[int]], entries: Mapping[int, Sequence[Any]]) -> FileOrigin:
+    """Origin of lines, of which those count that are of these entries. Raises TypeError for a value of a wrong type."""
+    lines = [LineOrigin(first, last, *entries[number]) for first, last, number in ranges if number in entries]
+    if not isinstance(emitter, str) or any(list(map(type, line)) != [int, int, str, int, str] for line in lines):
+        raise TypeError("a line is a number, and a name is a text")
+    return FileOrigin(emitter, tuple(lines))
 
 
-def _print_origin(path: str, line: int, origin: _Origin | None, elsewhere: str | None = None) -> int:
+def _print_origin(path: str, line: int, origin: FileOrigin | None, elsewhere: str | None = None) -> int:
     """Print the origin, and give the exit status. `elsewhere` is a provenance file outside the output folder."""
     if origin is None:
         how = f"name the file: `--provenance {elsewhere}`" if elsewhere else "generate with `--provenance FILE`"
         raise Fault.at(NO_PROVENANCE, f"no provenance file covers `{path}`", help=how)
-    emitter, ranges = origin
-    tell(f"{path}:{line} comes from the emitter `{emitter}`")
-    makers = [lines for lines in ranges if lines[0] <= line <= lines[1]]
-    for first, last, entry, entry_line, operator in makers[:_MOST_ENTRIES]:
-        tell(f"  from `{operator}`, lines {first} to {last}")
-        tell(f"  --> {entry}:{entry_line}")
+    tell(f"{path}:{line} comes from the emitter `{origin.emitter}`")
+    makers = [lines for lines in origin.lines if lines.first <= line <= lines.last]
+    for maker in makers[:_MOST_ENTRIES]:
+        tell(f"  from `{maker.operator}`, lines {maker.first} to {maker.last}")
+        tell(f"  --> {maker.path}:{maker.line}")
     more = len(makers) - _MOST_ENTRIES
     if more > 0:
         tell(f"  and from {more} more {'entry' if more == 1 else 'entries'}")
@@ -203,13 +194,5 @@ def _origins_of_entries(provenance: bytes, is_wanted: Callable[[str, int], bool]
     """Origins in a provenance file that are of wanted entries. Raises an error of Python if it is damaged."""
     data = json.loads(provenance)
     entries = {number: entry for number, entry in enumerate(data["entries"]) if is_wanted(entry[0], entry[1])}
-    origins = {}
-    for target, (emitter, ranges) in data["files"].items():
-        lines = [
-            LineOrigin(*_line_range(first, last, *entries[number]))
-            for first, last, number in ranges
-            if number in entries
-        ]
-        if lines and isinstance(emitter, str):
-            origins[target] = FileOrigin(emitter, tuple(lines))
-    return origins
+    origins = {target: _origin(emitter, ranges, entries) for target, (emitter, ranges) in data["files"].items()}
+    return {target: origin for target, origin in origins.items() if origin.lines}

@@ -11,57 +11,47 @@ import contextlib
 import math
 import os
 import time
-from types import TracebackType
 
 from opwright.files.plain_files import make_folders
 from opwright.source.terminal import PATIENCE, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SECONDS_BETWEEN = 0.02
 _LOCK = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class FolderLock:
-    """A context in which no other run holds the lock of the same folder.
+@contextlib.contextmanager
+def folder_lock(folder: str) -> Iterator[bool]:
+    """A context in which no other run holds the lock of the same folder; it gives whether this run holds it.
 
-    `is_held` tells whether this run holds it now. A process forked from the run holds it too, until it ends.
+    A process forked from the run holds it too, until it ends.
     """
+    handle, is_held = -1, False
+    with contextlib.suppress(OSError):
+        make_folders(folder)
+        handle = os.open(os.path.join(folder, "lock"), _LOCK, 0o666)
+        _wait(handle, folder)
+        is_held = True
+    try:
+        yield is_held
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
-    __slots__ = ("_folder", "_handle", "is_held")
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._handle = -1
-        self.is_held = False
-
-    def __enter__(self) -> FolderLock:
-        try:
-            make_folders(self._folder)
-            self._handle = os.open(os.path.join(self._folder, "lock"), _LOCK, 0o666)
-        except OSError:
-            return self
-        with contextlib.suppress(OSError):
-            self._wait()
-            self.is_held = True
-        return self
-
-    def _wait(self) -> None:
-        """Lock the file, waiting until that is possible, and say so if it takes long. Raises OSError without locks."""
-        if _locked(self._handle):
-            return
-        speaks = time.monotonic() + PATIENCE
-        while not _locked(self._handle):
-            time.sleep(_SECONDS_BETWEEN)
-            if time.monotonic() > speaks:
-                say(f"opwright: waiting for another run, which has locked {self._folder}\n")
-                speaks = math.inf
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-            self.is_held = False
+def _wait(handle: int, folder: str) -> None:
+    """Lock a file, waiting until that is possible, and say so if it takes long. Raises OSError without locks."""
+    if _locked(handle):
+        return
+    speaks = time.monotonic() + PATIENCE
+    while not _locked(handle):
+        time.sleep(_SECONDS_BETWEEN)
+        if time.monotonic() > speaks:
+            say(f"opwright: waiting for another run, which has locked {folder}\n")
+            speaks = math.inf
 
 
 try:

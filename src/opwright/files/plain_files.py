@@ -85,8 +85,8 @@ def read_below(top: str, path: str) -> bytes:
         return read_plain_file(name if handle is not None else f"{top}/{path}", handle)
 
 
-def remove_below(top: str, paths: Iterable[str]) -> int:
-    """Remove the regular files among these paths below a folder, and count them.
+def remove_below(top: str, paths: Iterable[str]) -> None:
+    """Remove the regular files among these paths below a folder.
 
     Paths with a link on the way, and those that would lead out of the folder, stay as they are.
     """
@@ -94,13 +94,10 @@ def remove_below(top: str, paths: Iterable[str]) -> int:
     for path in filter(stays_below, paths):
         folder, _, name = path.rpartition("/")
         folders.setdefault(folder, []).append(name)
-    count = 0
     for folder, names in folders.items():
         with contextlib.suppress(OSError), _open_folder(top, folder) as handle:
             for name in names:
-                path = name if handle is not None else f"{top}/{folder}/{name}"
-                count += _remove(path, handle)
-    return count
+                _remove(name if handle is not None else f"{top}/{folder}/{name}", handle)
 
 
 def remove_flat_folder(path: str) -> None:
@@ -112,12 +109,10 @@ def remove_flat_folder(path: str) -> None:
         os.rmdir(path)
 
 
-def _remove(path: str, folder: int | None) -> bool:
+def _remove(path: str, folder: int | None) -> None:
     with contextlib.suppress(OSError):
         if stat.S_ISREG(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
             os.unlink(path, dir_fd=folder)
-            return True
-    return False
 
 
 @contextlib.contextmanager

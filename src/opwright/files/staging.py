@@ -65,10 +65,8 @@ class Journal:
             for path, status_text in self._entries():
                 if status_text:
                     _remove_file(self._top, path, status_text)
-                elif self._top is None:
-                    _remove_tree(path)
                 else:
-                    remove_staging(path)
+                    remove_staging(path, with_folders=self._top is None)
             self._end()
         return self
 
@@ -125,7 +123,6 @@ class Journal:
         ]
 
     def _end(self) -> None:
-        """Remove the journal, and unfinished files of the state."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self._folder):
                 if name == _JOURNAL_NAME or name.endswith(TEMPORARY_SUFFIX):
@@ -148,9 +145,9 @@ def _remove_file(top: str | None, path: str, status_text: str) -> None:
 def remove_left_staging(state_folder: str, top: str | None) -> None:
     """Remove what killed runs left, after waiting for a run that is under way. `top` is as for the journal."""
     if os.path.lexists(os.path.join(state_folder, _JOURNAL_NAME)):
-        from opwright.files.lock import FolderLock
+        from opwright.files.lock import folder_lock
 
-        with FolderLock(state_folder) as lock, Journal(state_folder, top, locked=lock.is_held):
+        with folder_lock(state_folder) as is_held, Journal(state_folder, top, locked=is_held):
             pass
 
 
@@ -164,9 +161,14 @@ def remove_old_staging(folders: Iterable[str]) -> None:
                     remove_staging(entry.path)
 
 
-def remove_staging(staging: str) -> None:
+def remove_staging(staging: str, *, with_folders: bool = False) -> None:
     """Remove a staging folder with its files. Whatever cannot be removed, or is not a staging folder, stays."""
     if not os.path.basename(staging).startswith(STAGING_PREFIX) or os.path.islink(staging):
+        return
+    if with_folders:
+        from shutil import rmtree
+
+        rmtree(staging, ignore_errors=True)
         return
     with contextlib.suppress(OSError):
         os.rmdir(staging)
@@ -176,14 +178,6 @@ def remove_staging(staging: str) -> None:
             if name.isdecimal():
                 os.unlink(f"{staging}/{name}")
         os.rmdir(staging)
-
-
-def _remove_tree(staging: str) -> None:
-    """Remove a staging folder that a journal in the user's cache names, with folders in it."""
-    if os.path.basename(staging).startswith(STAGING_PREFIX) and not os.path.islink(staging):
-        from shutil import rmtree
-
-        rmtree(staging, ignore_errors=True)
 
 
 def _relative(path: str, start: str) -> str:
@@ -216,23 +210,22 @@ def replace_state(path: str, data: bytes) -> bool:
     return True
 
 
-def state_header(file_format: str, body: bytes) -> str:
+def _state_header(file_format: str, body: bytes) -> bytes:
     """The first line of a file of the state folder: its format, and the checksum and the length of what follows."""
-    return f"{file_format} {zlib.crc32(body):08x} {len(body)}"
+    return f"{file_format} {zlib.crc32(body):08x} {len(body)}".encode()
 
 
-def replace_checked_state(path: str, file_format: str, body: bytes) -> str:
-    """Replace a file of the state folder, and give its header; empty if that was not possible."""
-    header = state_header(file_format, body)
-    return header if replace_state(path, header.encode() + b"\n" + body) else ""
+def replace_checked_state(path: str, file_format: str, body: bytes) -> bool:
+    """Replace a file of the state folder, with a header, and tell whether that was possible."""
+    return replace_state(path, _state_header(file_format, body) + b"\n" + body)
 
 
-def read_checked_state(path: str, file_format: str) -> tuple[str, bytes]:
-    """Header of a file of the state folder, and what follows it.
+def read_checked_state(path: str, file_format: str) -> bytes:
+    """What follows the header of a file of the state folder.
 
     Raises OSError if the file cannot be read, and ValueError if the header is not of this format or of what follows.
     """
     header, _, body = read_plain_file(path).partition(b"\n")
-    if header.decode() != state_header(file_format, body):
+    if header != _state_header(file_format, body):
         raise ValueError("the header is another one")
-    return header.decode(), body
+    return body

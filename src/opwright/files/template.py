@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeAlias
 
 from opwright.emit.emitter import Slots
 from opwright.release.rules import Rules
@@ -74,7 +73,10 @@ class Template:
         for slot, stop in zip(slots, stops[1:], strict=True):
             line_start = text.rfind("\n", 0, slot.start()) + 1
             lead = text[line_start : slot.start()] if line_start else mark + text[: slot.start()]
-            parts.append(_template_part(slot, None if lead.strip() else lead, text[slot.end() : stop]))
+            bare, before, braced, after = slot.group("bare", "before", "braced", "after")
+            separators = ", " if before else "", ", " if after else ""
+            indent, rest = None if lead.strip() else lead, text[slot.end() : stop]
+            parts.append(TemplatePart(bare or braced, indent, *separators, rest))
         self.source = source
         self.names = tuple(part.name for part in parts)
         self._starts = tuple(stops[:-1])
@@ -184,44 +186,35 @@ WHOLE_TEXT = "text"
 """The slot of an output without template: its text, or its texts one after the other, are the whole file."""
 
 
-class WholeText:
+class WholeText(Template):
     """Template of an output that has none: the texts in the slot `text` are the file."""
 
+    __slots__ = ()
     separator = ""
-    opening = ""
-    parts = (TemplatePart(WHOLE_TEXT, "", "", "", ""),)
-    names = (WHOLE_TEXT,)
-    text = ""
+
+    def __init__(self) -> None:
+        super().__init__(SourceFile("", f"${{{WHOLE_TEXT}}}"))
 
     @staticmethod
-    def chunk(value: str | Sequence[str], _indent: str) -> str | None:
+    def chunk(value: str | Sequence[str], indent: str) -> str | None:
         """Texts of one unit, joined."""
-        text = value if isinstance(value, str) else "".join(value)
-        return text or None
+        return WholeText.filled_slot(value, indent, "", "") or None
 
     @staticmethod
     def with_docstring_lines(text: str) -> str:
         """The text as it is: without a template nothing is added to it."""
         return text
 
-    @staticmethod
-    def missing_slot(_slots: Slots) -> Fault:
+    def missing_slot(self, slots: Slots) -> Fault:
         """Fault that no unit and no file slot gives the slot `text`."""
+        del slots
         return Fault.at(MISSING_SLOT, f"an output without template has no slot `{WHOLE_TEXT}`")
 
     @staticmethod
-    def filled_slot(value: str | Sequence[str], _indent: str | None, _before: str, _after: str) -> str:
+    def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
         """Text of the slot with a value."""
+        del indent, before, after
         return value if isinstance(value, str) else "".join(value)
-
-
-AnyTemplate: TypeAlias = "Template | WholeText"
-
-
-def _template_part(slot: re.Match[str], indent: str | None, rest: str) -> TemplatePart:
-    """Part that a slot starts; `indent` is what precedes it on its line, if that is blank."""
-    bare, before, braced, after = slot.group("bare", "before", "braced", "after")
-    return TemplatePart(bare or braced, indent, ", " if before else "", ", " if after else "", rest)
 
 
 def _without_lead(opening: str, parts: Sequence[TemplatePart]) -> tuple[str, tuple[TemplatePart, ...]]:

@@ -10,13 +10,14 @@ import contextlib
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Generic, TypeVar
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from opwright.files.staging import Journal
 from opwright.files.writer import Writer
 from opwright.source.child import Child, Parent
 from opwright.source.codes import WRITE_FAILED
-from opwright.source.diagnostic import Diagnostic, Fault
+from opwright.source.diagnostic import Fault
 
 MOST_TASKS: Final = 256
 """The largest number of tasks: each is a byte in a pipe."""
@@ -26,53 +27,26 @@ Share = TypeVar("Share")
 _COMMIT: Final = b"c"
 
 
-class _Worker(Generic[Share]):
-    """Another process with its share of the tasks."""
+def _receive(child: Child) -> Any:  # noqa: ANN401
+    """What the work of another process gave. Raises its Fault."""
+    import pickle
 
-    def __init__(self, work: Callable[[Writer, Iterator[int]], Share], tasks: int, journal: Journal | None) -> None:
-        self._child = Child(lambda parent: _work_apart(work, tasks, journal, parent))
-
-    def share(self) -> Share:
-        """Result of the process. Raises its Fault."""
-        share: Share = self._receive()
-        return share
-
-    def commit(self) -> None:
-        """Lets the process put its files in place; raises its Fault."""
-        self._child.tell(_COMMIT)
-        self._receive()
-
-    def release(self) -> None:
-        """Lets the process end, which discards what it has not committed."""
-        self._child.release()
-
-    def end(self) -> None:
-        """Waits until the process is gone."""
-        self._child.end()
-
-    def _receive(self) -> Share:
-        import pickle
-
-        try:
-            kind, value = pickle.load(self._child.results)
-        except (EOFError, pickle.UnpicklingError):
-            raise Fault.at(WRITE_FAILED, "a worker process ended before its files were written") from None
-        if kind == "fault":
-            diagnostic: Diagnostic = value
-            raise Fault(diagnostic)
-        if kind == "refused":
-            refusal: Exception = value
-            raise refusal
-        if kind == "bug":
-            raise RuntimeError(f"in a worker process:\n{value}")
-        share: Share = value
-        return share
+    try:
+        kind, value = pickle.load(child.results)
+    except (EOFError, pickle.UnpicklingError):
+        raise Fault.at(WRITE_FAILED, "a worker process ended before its files were written") from None
+    if kind == "fault":
+        raise Fault(value)
+    if kind == "refused":
+        raise value
+    if kind == "bug":
+        raise RuntimeError(f"in a worker process:\n{value}")
+    return value
 
 
 def _work_apart(
     work: Callable[[Writer, Iterator[int]], object], tasks: int, journal: Journal | None, parent: Parent
 ) -> None:
-    """Work of another process."""
     import pickle
 
     message: tuple[str, object]
@@ -122,24 +96,26 @@ def share_work(
     os.close(writing)
     # Collecting garbage would write to memory that the processes share.
     gc.freeze()
-    workers: list[_Worker[Share]] = []
+    children: list[Child] = []
     try:
         # If the system refuses another process, there is one less.
         with contextlib.suppress(OSError):
             for _ in range(processes - 1):
-                workers.append(_Worker(work, reading, journal))
+                children.append(Child(partial(_work_apart, work, reading, journal)))
         with Writer(journal) as writer:
-            shares = [work(writer, _take_tasks(reading)), *[worker.share() for worker in workers]]
+            shares = [work(writer, _take_tasks(reading)), *map(_receive, children)]
             check(shares)
             writer.arrive()
-            for worker in workers:
-                worker.commit()
+            for child in children:
+                child.tell(_COMMIT)
+                _receive(child)
         return shares
     finally:
-        # All are released before the first is waited for, so that they end at the same time.
-        for worker in workers:
-            worker.release()
-        for worker in workers:
-            worker.end()
+        # All are released before the first is waited for, so that they end at the same time. Released ones discard what
+        # they have not committed.
+        for child in children:
+            child.release()
+        for child in children:
+            child.end()
         os.close(reading)
         gc.unfreeze()

@@ -122,9 +122,13 @@ def compare_inputs(
     texts = kept_texts(manifest)
     if texts is None or texts.keys() != files.keys():
         return None
-    compared = [_compare(name, SourceFile(file.path, texts[name]), file) for name, file in files.items()]
-    usable = [file for file in compared if file is not None]
-    return usable if len(usable) == len(compared) else None
+    compared = [
+        ComparedFile(name, SourceFile(file.path, texts[name]), file, split_items(texts[name]), split_items(file.text))
+        for name, file in files.items()
+    ]
+    # Where entries come or go, an edit does more than change some of them in place.
+    are_in_place = all(file.items and len(file.items) == len(file.items_before) for file in compared)
+    return compared if are_in_place else None
 
 
 def _changed_files(before: InputStamps, now: InputStamps) -> set[str] | None:
@@ -135,14 +139,6 @@ def _changed_files(before: InputStamps, now: InputStamps) -> set[str] | None:
     if any((old is None) is not (new is None) for _, old, new in pairs):
         return None
     return {path for path, old, new in pairs if old is not None and new is not None and old[-1] != new[-1]}
-
-
-def _compare(dialect: str, before: SourceFile, now: SourceFile) -> ComparedFile | None:
-    """Items of a file; None if an edit may have done more than change some of them in place."""
-    items_before, items = split_items(before.text), split_items(now.text)
-    if len(items) != len(items_before) or not items:
-        return None
-    return ComparedFile(dialect, before, now, items_before, items)
 
 
 def find_edit(files: Sequence[ComparedFile], depends_on: Iterable[str]) -> InputEdit | None:

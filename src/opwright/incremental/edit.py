@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from opwright.emit.emitter import AnyEmitter
-from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, RenderedFile, UnitChunks
+from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, UnitChunks
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, held_by
-from opwright.incremental.patch import FileContents, FileSpans, patch
+from opwright.incremental.patch import FileContents, FileSpans, RenderedFile, patch
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
@@ -91,7 +91,6 @@ class EditedFiles(EmitterFiles):
 
     @cached_property
     def _last_state(self) -> EmitterState:
-        """State of the previous build."""
         previous = self._build.previous
         state = None if previous is None else previous.emitters.get(self.name)
         if state is None:
@@ -103,7 +102,7 @@ class EditedFiles(EmitterFiles):
         if previous is None:
             raise NotLocal(spec.path)
         rendered = self._render_edited(spec, previous)
-        self._spans[spec.path] = rendered.spans
+        self.spans[spec.path] = rendered.spans
         self._files_made += rendered.data is not None
         return rendered
 
@@ -124,7 +123,7 @@ class EditedFiles(EmitterFiles):
         file = patch(contents, spans, previous.read())
         if file is None:
             raise NotLocal(spec.path)
-        return RenderedFile(*file)
+        return file
 
     def _replace_units(self, spec: FileSpec, spans: FileSpans) -> tuple[bytes, dict[int, int]]:
         """Fingerprints of a file's units after the edit, and the numbers of changed units by those in the file."""
@@ -150,7 +149,7 @@ class EditedFiles(EmitterFiles):
 
     def state(self) -> EmitterState:
         """What the next build needs to know."""
-        return self._last_state._replace(files={**self._last_state.files, **self._spans})
+        return self._last_state._replace(files={**self._last_state.files, **self.spans})
 
     def fragment_counts(self) -> FragmentCounts:
         """How many fragments and files this run made, and how many it did not need to make."""
@@ -164,12 +163,6 @@ class EditedFiles(EmitterFiles):
 
 def _only_index(fingerprints: bytes, fingerprint: bytes) -> int:
     """Number of the only unit that has a fingerprint; -1 if none has it, or several have."""
-    starts = [start for start in _starts(fingerprints, fingerprint) if start % FINGERPRINT_SIZE == 0]
-    return starts[0] // FINGERPRINT_SIZE if len(starts) == 1 else -1
-
-
-def _starts(text: bytes, part: bytes) -> Iterator[int]:
-    start = text.find(part)
-    while start >= 0:
-        yield start
-        start = text.find(part, start + 1)
+    start = fingerprints.find(fingerprint)
+    is_only = start == fingerprints.rfind(fingerprint) and start % FINGERPRINT_SIZE == 0
+    return start // FINGERPRINT_SIZE if is_only else -1

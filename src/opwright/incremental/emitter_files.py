@@ -9,31 +9,25 @@ others out of the file on disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.registry import FAMILIES
 from opwright.files.plan import FileSpec, file_specs
-from opwright.files.template import Template, WholeText
+from opwright.files.template import WholeText
 from opwright.incremental.fingerprints import UnitFingerprints, fingerprint
-from opwright.incremental.patch import FileContents, FileSpans, assemble, changed_units, patch
+from opwright.incremental.patch import FileContents, FileSpans, RenderedFile, assemble, changed_units, patch
 from opwright.source.codes import MISSING_SLOT, NO_FINGERPRINT, NO_UTF8
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
-    from opwright.files.template import AnyTemplate, Templates
+    from opwright.files.template import Template, Templates
     from opwright.incremental.previous_build import EmitterState, PreviousBuild, PreviousFile
 
 _Found = TypeVar("_Found")
-
-
-class RenderedFile(NamedTuple):
-    """Bytes of a file, or None if the file on disk is up to date, and its spans."""
-
-    data: bytes | None
-    spans: FileSpans
 
 
 class FragmentCounts(NamedTuple):
@@ -53,32 +47,15 @@ class JobFiles:
         self.templates: Final = templates
         self.fingerprints: Final = UnitFingerprints()
         self.job_fingerprint: Final = self.fingerprints.of_context(job)
-        self.previous: Final = previous if previous is not None and self._fits(previous) else None
-        self._states: Final[dict[str, EmitterState]] = {}
-        self._counts: Final[dict[str, FragmentCounts]] = {}
-
-    def _fits(self, previous: PreviousBuild) -> bool:
-        """Whether the previous build had the same options, rules and selection; otherwise nothing of it is reused."""
-        return any(state.context.startswith(self.job_fingerprint) for state in previous.emitters.values())
+        # With other options, rules or another selection, nothing of the previous build is reused.
+        states = previous.emitters.values() if previous is not None else ()
+        fits = any(state.context.startswith(self.job_fingerprint) for state in states)
+        self.previous: Final = previous if fits else None
 
     def tasks(self, emitters: Iterable[AnyEmitter]) -> Iterator[Callable[[], EmitterFiles]]:
         """For each emitter a call that gives its files, in whichever process it is called."""
         for name, emitter in named_emitters(emitters):
             yield partial(EmitterFiles, name, emitter, self)
-
-    def note(self, files: EmitterFiles) -> None:
-        """Keep the state and the counts of an emitter whose files are rendered; its fragments need not stay."""
-        if files.was_rendered:
-            self._states[files.name] = files.state()
-            self._counts[files.name] = files.fragment_counts()
-
-    def states(self) -> dict[str, EmitterState]:
-        """What the next build needs to know of each emitter that was rendered, by name."""
-        return self._states
-
-    def fragment_counts(self) -> dict[str, FragmentCounts]:
-        """How many fragments were made and reused, by the name of the emitter."""
-        return self._counts
 
 
 def named_emitters(emitters: Iterable[AnyEmitter]) -> Iterator[tuple[str, AnyEmitter]]:
@@ -98,7 +75,8 @@ class EmitterFiles:
         self.emitter: Final = emitter
         self.units: Final[Sequence[object]] = emitter.units(build.job)
         self._build: Final = build
-        self._spans: Final[dict[str, FileSpans]] = {}
+        self.spans: Final[dict[str, FileSpans]] = {}
+        """Those of each file that was rendered, or found up to date."""
         self._fragments: Final[dict[int, Slots]] = {}
         self._chunks: Final[dict[tuple[str, str], list[str | None]]] = {}
         self._last: tuple[Sequence[int], RenderedFile] | None = None
@@ -120,9 +98,13 @@ class EmitterFiles:
             try:
                 rendered = self._render_unit(spec) if self._has_file_per_unit else self._render_units(spec, previous)
             except UnicodeEncodeError as error:
-                raise self._encoding_fault(error) from None
+                name = self.emitter.template
+                maker = "the output's text" if name is None else f"template `{name}`"
+                character = f"U+{ord(error.object[error.start]):04X}"
+                message = f"{maker} gives a text with {character}, which has no UTF-8 form"
+                raise Fault.at(NO_UTF8, message) from None
             self._last = spec.units, rendered
-        self._spans[spec.path] = rendered.spans
+        self.spans[spec.path] = rendered.spans
         self._files_made += rendered.data is not None
         return rendered
 
@@ -179,7 +161,7 @@ class EmitterFiles:
         return self._build.fingerprints.of(sorted(self._file_slots.items()))
 
     @cached_property
-    def template(self) -> AnyTemplate:
+    def template(self) -> Template:
         """Template of the emitter's files."""
         name = self.emitter.template
         return WholeText() if name is None else self._build.templates[name].template
@@ -190,7 +172,6 @@ class EmitterFiles:
 
     @cached_property
     def _fingerprints(self) -> list[bytes]:
-        """Fingerprint of each unit."""
         return self._fingerprinted(lambda table: table.of_all(self.units))
 
     def _fingerprinted(self, find: Callable[[UnitFingerprints], _Found]) -> _Found:
@@ -213,7 +194,6 @@ class EmitterFiles:
 
     @cached_property
     def _filled_slots(self) -> frozenset[str]:
-        """Slots that any unit fills."""
         return frozenset().union(*[self.fragment(number) for number in range(len(self.units))])
 
     def fragment(self, number: int) -> Slots:
@@ -261,11 +241,8 @@ class EmitterFiles:
     def _up_to_date(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile | None:
         if previous is None or self._state is None or self._state.file_slots != self._file_slots_fingerprint:
             return None
-        return (
-            RenderedFile(None, previous.spans)
-            if previous.spans.fingerprints == self._file_fingerprints(spec.units)
-            else None
-        )
+        is_same = previous.spans.fingerprints == self._file_fingerprints(spec.units)
+        return RenderedFile(None, previous.spans) if is_same else None
 
     def _file_fingerprints(self, units: Sequence[int]) -> bytes:
         """Fingerprints of the units of a file, one after the other."""
@@ -285,9 +262,7 @@ class EmitterFiles:
         slots = {**own, **fragment}
         for name in own.keys() & fragment.keys():
             slots[name] = [*_texts(own[name]), *_texts(fragment[name])]
-        return RenderedFile(
-            _fill_template(self.template, slots).encode(), FileSpans(self._file_fingerprints(spec.units), None)
-        )
+        return RenderedFile(self.template.render(slots).encode(), FileSpans(self._file_fingerprints(spec.units), None))
 
     def _render_units(self, spec: FileSpec, previous: PreviousFile | None) -> RenderedFile:
         """File of many units, spliced if possible."""
@@ -295,49 +270,23 @@ class EmitterFiles:
         fingerprints = self._file_fingerprints(spec.units)
         chunks = UnitChunks(self, spec.units)
         state = self._state
-        if (
-            previous is not None
-            and state is not None
-            and self._can_splice(spec, previous.spans, fingerprints, state.filled)
-        ):
-            try:
-                contents = FileContents(self.template, slots, state.filled, chunks, fingerprints)
-                file = patch(contents, previous.spans, previous.read())
-            except (OSError, KeyError):
-                # The file on disk, or its slots, are not those of the previous build after all.
-                file = None
-            if file is not None:
-                return RenderedFile(*file)
+        if previous is not None and state is not None:
+            contents = FileContents(self.template, slots, state.filled, chunks, fingerprints)
+            changed = changed_units(previous.spans.fingerprints, fingerprints)
+            # Where the chunks of changed units go cannot be told if one fills a slot that no unit filled before.
+            if all(state.filled.issuperset(self.fragment(spec.units[number])) for number in changed):
+                # The file on disk, or its slots, may not be those of the previous build after all.
+                with suppress(OSError, KeyError):
+                    file = patch(contents, previous.spans, previous.read())
+                    if file is not None:
+                        return file
         filled = self._filled_slots
         try:
-            return RenderedFile(*assemble(FileContents(self.template, slots, filled, chunks, fingerprints)))
+            return assemble(FileContents(self.template, slots, filled, chunks, fingerprints))
         except KeyError:
             raise self.template.missing_slot({**dict.fromkeys(filled, ()), **slots}) from None
 
-    def _can_splice(self, spec: FileSpec, spans: FileSpans, fingerprints: bytes, filled: frozenset[str]) -> bool:
-        """Whether the spans of the previous build show where the chunks of all changed units go.
-
-        They do not if a changed unit fills a slot that no unit filled before.
-        """
-        changed = changed_units(spans.fingerprints, fingerprints)
-        return all(filled.issuperset(self.fragment(spec.units[number])) for number in changed)
-
-    def _encoding_fault(self, error: UnicodeEncodeError) -> Fault:
-        name = self.emitter.template
-        maker = "the output's text" if name is None else f"template `{name}`"
-        character = f"U+{ord(error.object[error.start]):04X}"
-        return Fault.at(NO_UTF8, f"{maker} gives a text with {character}, which has no UTF-8 form")
-
     # What remains of the run.
-
-    def finish(self) -> None:
-        """Note the state and the counts with the build: all files are rendered."""
-        self._build.note(self)
-
-    @property
-    def was_rendered(self) -> bool:
-        """Whether any file was rendered, or found up to date."""
-        return bool(self._spans)
 
     def state(self) -> EmitterState:
         """What the next build needs to know."""
@@ -353,7 +302,7 @@ class EmitterFiles:
             self._template_fingerprint,
             self._file_slots_fingerprint,
             filled,
-            self._spans,
+            self.spans,
             tuple([function.name.text for read in reads for function in read.depends_on(job)]),
         )
 
@@ -361,7 +310,7 @@ class EmitterFiles:
         """How many fragments and files this run made, and how many it did not need to make."""
         fragments_made, files_made = self._fragments_made, self._files_made
         return FragmentCounts(
-            fragments_made, len(self.units) - fragments_made, files_made, len(self._spans) - files_made
+            fragments_made, len(self.units) - fragments_made, files_made, len(self.spans) - files_made
         )
 
 
@@ -392,11 +341,3 @@ def _texts(value: str | Sequence[str]) -> Sequence[str]:
     if isinstance(value, str):
         return [value] if value else []
     return value
-
-
-def _fill_template(template: AnyTemplate, slots: Mapping[str, str | Sequence[str]]) -> str:
-    if isinstance(template, Template):
-        return template.render(slots)
-    if template.names[0] not in slots:
-        raise template.missing_slot(slots)
-    return template.filled_slot(slots[template.names[0]], "", "", "")

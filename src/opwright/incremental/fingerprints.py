@@ -247,7 +247,6 @@ def _is_built_in(cls: type[object]) -> bool:
 
 @cache
 def _fields_reader(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """What gives the fields of a record."""
     names = record_fields(cls)  # type: ignore[arg-type]
     if len(names) > 1:
         return attrgetter(*names)
@@ -264,10 +263,6 @@ def _function_contents(function: FunctionType) -> _Contents:
     return ("function", function.__module__, function.__qualname__, function.__code__, *defaults, *carried)
 
 
-def _code_contents(code: CodeType) -> _Contents:
-    return ("code", code.co_name, code.co_code.hex(), *code.co_names, code.co_consts)
-
-
 #: The types of methods that are written in C. A class in Python may have those of others.
 _OF_C: Final = (WrapperDescriptorType, MethodDescriptorType)
 
@@ -281,7 +276,7 @@ _READERS: Final[dict[type[Any], _Reader]] = {
     set: lambda items: ("set", frozenset(items)),
     **dict.fromkeys((dict, MappingProxyType), lambda table: ("dict", *table, *table.values())),
     FunctionType: _function_contents,
-    CodeType: _code_contents,
+    CodeType: lambda code: ("code", code.co_name, code.co_code.hex(), *code.co_names, code.co_consts),
     BuiltinFunctionType: lambda function: ("built-in", function.__qualname__, function.__self__),
     MethodType: lambda method: ("method", method.__func__, method.__self__),
     partial: lambda call: ("partial", call.func, call.args, call.keywords),

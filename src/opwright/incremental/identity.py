@@ -182,12 +182,13 @@ class InputStamps:
     True
     """
 
-    __slots__ = ("_has_new_stamps", "_statuses", "files", "folders")
+    __slots__ = ("_statuses", "files", "folders", "has_new_stamps")
 
     def __init__(self, files: Mapping[str, Stamp], folders: Mapping[str, Sequence[str] | None]) -> None:
         self.files = dict(files)
         self.folders = dict(folders)
-        self._has_new_stamps = False
+        self.has_new_stamps = False
+        """Whether `are_current` had to read a file that need not be read the next time."""
         self._statuses: dict[str, Status | None] = {}
 
     @classmethod
@@ -262,11 +263,6 @@ class InputStamps:
         states = (*self.files.values(), *self.folders.values())
         return any(state is not None and len(state) > 0 and state[-1] == _UNKNOWN for state in states)
 
-    @property
-    def has_new_stamps(self) -> bool:
-        """Whether `are_current` had to read a file that need not be read the next time."""
-        return self._has_new_stamps
-
     def are_current(self) -> bool:
         """Whether all files have the contents, and all folders the names, that they had."""
         return all(_names(path) == names for path, names in self.folders.items()) and all(
@@ -290,7 +286,7 @@ class InputStamps:
             return False
         if now[1] != _RACY:
             self.files[path] = now
-            self._has_new_stamps = True
+            self.has_new_stamps = True
         return True
 
 

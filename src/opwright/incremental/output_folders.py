@@ -52,8 +52,8 @@ def _tops(run: RunIdentity) -> dict[str, str]:
     return tops
 
 
-def prune(run: RunIdentity, paths: Iterable[str]) -> int:
-    """Remove stale outputs of a run, and count those that existed. Links are neither followed nor removed."""
+def prune(run: RunIdentity, paths: Iterable[str]) -> None:
+    """Remove stale outputs of a run. Links are neither followed nor removed."""
     tops = _tops(run)
     below: dict[str, list[str]] = {}
     for path in paths:
@@ -61,7 +61,8 @@ def prune(run: RunIdentity, paths: Iterable[str]) -> int:
         top = None if name is None else tops.get(run.roots[name])
         if top is not None:
             below.setdefault(top, []).append(path[len(top) + 1 :])
-    return sum(remove_below(top or "/", relative) for top, relative in below.items())
+    for top, relative in below.items():
+        remove_below(top or "/", relative)
 
 
 def _covers(run: RunIdentity, other: Manifest) -> bool:

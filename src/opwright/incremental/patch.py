@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 from opwright.emit.emitter import Slots
-from opwright.files.template import AnyTemplate, TemplatePart
+from opwright.files.template import Template, TemplatePart
 from opwright.incremental.fingerprints import FINGERPRINT_SIZE, split_fingerprints
 from opwright.source.records import NamedTuple
 
@@ -45,6 +45,13 @@ class FileSpans(NamedTuple):
     slots: tuple[SlotSpans, ...] | None
 
 
+class RenderedFile(NamedTuple):
+    """Bytes of a file, or None if the file on disk is up to date, and its spans."""
+
+    data: bytes | None
+    spans: FileSpans
+
+
 class Chunks(Protocol):
     """What the units of a file put into its slots."""
 
@@ -66,7 +73,7 @@ class _FileWriter:
 
     __slots__ = ("_copied", "_old", "_parts", "_size", "_slots", "_template")
 
-    def __init__(self, template: AnyTemplate, old: bytes = b"") -> None:
+    def __init__(self, template: Template, old: bytes = b"") -> None:
         self._template = template
         self._old = old
         self._copied = 0
@@ -125,7 +132,7 @@ class _FileWriter:
             self._slots.append(SlotSpans(start, lengths.tobytes(), trimmed))
         return True
 
-    def finish(self, fingerprints: bytes) -> tuple[bytes, FileSpans]:
+    def finish(self, fingerprints: bytes) -> RenderedFile:
         """Bytes of the file and its spans."""
         self._add(self._old[self._copied :])
         data = b"".join(self._parts)
@@ -133,8 +140,8 @@ class _FileWriter:
             text = data.decode()
             changed = self._template.with_docstring_lines(text)
             if changed != text:
-                return changed.encode(), FileSpans(fingerprints, None)
-        return data, FileSpans(fingerprints, None if self._slots is None else tuple(self._slots))
+                return RenderedFile(changed.encode(), FileSpans(fingerprints, None))
+        return RenderedFile(data, FileSpans(fingerprints, None if self._slots is None else tuple(self._slots)))
 
 
 def _size(chunk: str | None) -> int:
@@ -150,14 +157,14 @@ class FileContents(NamedTuple):
     units fill, and `units` what these put there.
     """
 
-    template: AnyTemplate
+    template: Template
     slots: Slots | None
     filled: Collection[str]
     units: Chunks
     fingerprints: bytes
 
 
-def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
+def assemble(contents: FileContents) -> RenderedFile:
     """Bytes of a file and its spans. Raises KeyError for a slot without a value."""
     template, file_slots, filled, units, fingerprints = contents
     slots = file_slots or {}
@@ -179,7 +186,7 @@ def assemble(contents: FileContents) -> tuple[bytes, FileSpans]:
     return writer.finish(fingerprints)
 
 
-def patch(contents: FileContents, spans: FileSpans, old: bytes) -> tuple[bytes, FileSpans] | None:
+def patch(contents: FileContents, spans: FileSpans, old: bytes) -> RenderedFile | None:
     """Assembles a file with the chunks of unchanged units from the old one.
 
     If the contents have no file slots, what is between the chunks of units is taken from the old file too. None if that

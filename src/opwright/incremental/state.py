@@ -7,8 +7,9 @@ each kind of run, because several runs may share a folder: PyTorch's build makes
 `Declarations.yaml` each with a run of its own. State that is damaged, of another format, or of another kind whose name
 collides is ignored.
 
-A manifest may also be forged, or copied from another folder. So it names each output by its output folder and the path
-below that folder; when it is loaded, paths are checked to stay there, and every value to be of its type.
+A manifest names each output by its output folder and the path below that folder, so it may be moved and copied with
+its folder. It may also be forged: values are checked to be of their types, and what removes files does not leave the
+folder (`remove_below`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import contextlib
 import os
 from json import dumps, loads
 
-from opwright.files.plain_files import file_status, real_folder, stays_below
+from opwright.files.plain_files import file_status, real_folder
 from opwright.files.staging import STATE_FOLDER, read_checked_state, replace_checked_state
 from opwright.incremental.identity import InputStamps, tool_identity
+from opwright.source.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,13 +34,14 @@ if TYPE_CHECKING:
     _Columns: TypeAlias = "tuple[list[str], list[int], list[int], list[int]]"
     """Names of files in one folder, and each value of their statuses."""
 
-_FORMAT = "opwright-state 5"
+_FORMAT = "opwright-state 6"
 _SUFFIX = ".state"
 _SEPARATOR = "\0"
-_STATUS_SIZE = 3
+_NO_STATUS = (0, 0, 0)
+"""In place of the status of a file of which only the path counts."""
 
 
-class Manifest:
+class Manifest(NamedTuple):
     """What a run read, wrote and reported.
 
     `outputs` maps the path of every output to its status right after the run, and `others` that of what the run wrote
@@ -47,32 +50,16 @@ class Manifest:
     the program says about the run when there is nothing to do. `details` is what else the run keeps, by `keep`.
     """
 
-    __slots__ = ("details", "facts", "kind", "left", "others", "outputs", "request", "source_outputs", "stamps", "tool")
-
-    def __init__(
-        self,
-        kind: str,
-        request: str,
-        tool: str,
-        stamps: InputStamps,
-        outputs: Mapping[str, Status],
-        facts: Mapping[str, str | int],
-        *,
-        others: Mapping[str, Status],
-        source_outputs: Iterable[str] = (),
-        left: Iterable[str] = (),
-        details: bytes = b"",
-    ) -> None:
-        self.kind = kind
-        self.request = request
-        self.tool = tool
-        self.stamps = stamps
-        self.outputs = outputs
-        self.facts = facts
-        self.others = others
-        self.source_outputs = frozenset(source_outputs)
-        self.left = frozenset(left)
-        self.details = details
+    kind: str
+    request: str
+    tool: str
+    stamps: InputStamps
+    outputs: Mapping[str, Status]
+    facts: Mapping[str, str | int]
+    others: Mapping[str, Status]
+    source_outputs: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()
+    details: bytes = b""
 
     def is_current(self, run: RunIdentity) -> bool:
         """Whether a run would do nothing: it asks for the same, by the same tool, and neither side of it changed."""
@@ -111,7 +98,8 @@ def _intact(statuses: Mapping[str, Status]) -> dict[str, Status]:
         folders.setdefault(folder, {})[name] = status
     intact: dict[str, Status] = {}
     for folder, expected in folders.items():
-        with contextlib.suppress(OSError):
+        # A forged manifest may name what is no folder.
+        with contextlib.suppress(OSError, ValueError):
             intact.update(_intact_in(folder, expected))
     return intact
 
@@ -167,7 +155,7 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionEr
 
 def _read(path: str) -> tuple[dict[str, Any], bytes]:
     """Data of a manifest, with texts and facts checked, and what else is kept."""
-    _, body = read_checked_state(path, _FORMAT)
+    body = read_checked_state(path, _FORMAT)
     manifest, _, details = body.partition(b"\n")
     data: dict[str, Any] = loads(manifest)
     if not {type(data["kind"]), type(data["request"]), type(data["tool"])} == {str}:
@@ -181,7 +169,10 @@ def _load(path: str, run: RunIdentity) -> Manifest | None:
     """A manifest of a run into the same folder as another one."""
     try:
         data, details = _read(path)
-        roots = run.roots if data["kind"] == run.kind else _roots(run.home, data["kind"])
+        roots = run.roots
+        if data["kind"] != run.kind:
+            folders = loads(data["kind"])["folders"]
+            roots = {name: real_folder(os.path.join(run.home, folder)) for name, folder in folders.items()}
         return Manifest(
             data["kind"],
             data["request"],
@@ -190,8 +181,8 @@ def _load(path: str, run: RunIdentity) -> Manifest | None:
             _statuses(_stored_folders(roots, data["outputs"])),
             data["facts"],
             others=_statuses(data["others"].items()),
-            source_outputs=_paths(_stored_folders(roots, data["source_outputs"])),
-            left=_paths(_stored_folders(roots, data["left"])),
+            source_outputs=frozenset(_statuses(_stored_folders(roots, data["source_outputs"]))),
+            left=frozenset(_statuses(_stored_folders(roots, data["left"]))),
             details=details,
         )
     except _DAMAGE:
@@ -244,43 +235,20 @@ def kept_texts(manifest: Manifest) -> dict[str, str] | None:
         return None
 
 
-def _roots(home: str, kind: str) -> dict[str, str]:
-    """Real paths of the output folders that a kind names."""
-    return {name: real_folder(os.path.join(home, folder)) for name, folder in loads(kind)["folders"].items()}
-
-
 def _stored_folders(roots: Mapping[str, str], stored: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Path of each folder that a manifest stores something of. Raises ValueError for one outside of its root."""
+    """Path of each folder that a manifest stores something of. A forged one may be outside of its root."""
     for name, folders in stored.items():
         for folder, content in folders.items():
-            if folder and not stays_below(folder):
-                raise ValueError("a path leads out of its folder")
             yield f"{roots[name]}/{folder}" if folder else roots[name], content
 
 
 def _statuses(folders: Iterable[tuple[str, _Columns]]) -> dict[str, Status]:
     statuses: dict[str, Status] = {}
     for folder, (names, *columns) in folders:
-        _check_names(names)
-        if len(columns) != _STATUS_SIZE or any(set(map(type, column)) - {int} for column in columns):
+        if len(columns) != len(_NO_STATUS) or any(set(map(type, column)) - {int} for column in columns):
             raise TypeError("a status is three numbers")
         statuses.update(zip([f"{folder}/{name}" for name in names], zip(*columns, strict=True), strict=True))
     return statuses
-
-
-def _paths(folders: Iterable[tuple[str, list[str]]]) -> Iterator[str]:
-    for folder, names in folders:
-        _check_names(names)
-        yield from [f"{folder}/{name}" for name in names]
-
-
-def _check_names(names: list[str]) -> None:
-    """Raises ValueError or TypeError where a name of a file is none."""
-    joined = "/".join(names)
-    if joined.count("/") != max(len(names) - 1, 0) or "\0" in joined or not {"", ".", ".."}.isdisjoint(names):
-        raise ValueError("a name leads out of its folder")
-    if os.sep != "/" and os.sep in joined:
-        raise ValueError("a name leads out of its folder")
 
 
 def write_manifest(run: RunIdentity, manifest: Manifest) -> None:
@@ -294,8 +262,8 @@ def write_manifest(run: RunIdentity, manifest: Manifest) -> None:
             "folders": manifest.stamps.folders,
             "outputs": _by_root(run.roots, _columns(manifest.outputs)),
             "others": _columns(manifest.others),
-            "source_outputs": _by_root(run.roots, _names(manifest.source_outputs)),
-            "left": _by_root(run.roots, _names(manifest.left)),
+            "source_outputs": _by_root(run.roots, _columns(dict.fromkeys(manifest.source_outputs, _NO_STATUS))),
+            "left": _by_root(run.roots, _columns(dict.fromkeys(manifest.left, _NO_STATUS))),
             "facts": manifest.facts,
         }
     ).encode()
@@ -311,14 +279,6 @@ def _columns(statuses: Mapping[str, Status]) -> dict[str, _Columns]:
         names.append(name)
         for column, value in zip(columns, values, strict=True):
             column.append(value)
-    return folders
-
-
-def _names(paths: Iterable[str]) -> dict[str, list[str]]:
-    folders: dict[str, list[str]] = {}
-    for path in sorted(paths):
-        folder, _, name = path.rpartition("/")
-        folders.setdefault(folder, []).append(name)
     return folders
 
 

@@ -16,7 +16,7 @@ from opwright.emit.extensions import KernelConvention, KernelSelector, WrapperHo
 from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.code_pages import Code, add_plugin_code, find_code, is_plugin_code, remove_plugin_code
+from opwright.plugins.code_pages import PLUGIN_CODES, Code, find_code, is_plugin_code
 from opwright.plugins.discovery import load_plugin
 from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.lint import BackendLint, OperatorLint
@@ -75,18 +75,16 @@ def activate(wanted: tuple[Plugin, ...]) -> None:
 
 
 def _deactivate() -> None:
-    """Remove what the active plug-ins added."""
     for name in ACTIVE.families:
         del FAMILIES[name]
     for _, dialect in ACTIVE.dialects.values():
         DIALECTS.remove(dialect)
     for code in ACTIVE.codes:
-        remove_plugin_code(code)
+        del PLUGIN_CODES[code]
     ACTIVE.clear()
 
 
 def _check_names(plugins: Sequence[Plugin], sink: Diagnostics) -> None:
-    """Report plug-ins with the same name."""
     names: dict[str, Plugin] = {}
     for plugin in plugins:
         earlier = names.setdefault(plugin.name, plugin)
@@ -102,8 +100,10 @@ def _file(plugin: Plugin) -> str:
 def _add(plugin: Plugin, sink: Diagnostics) -> None:
     """Add what a plug-in has to the tables, and report what has a name that is taken."""
     headers = _headers(plugin, sink)
+    more = [f"{plugin.name}_headers"] if headers else []
     families = [
-        safe_family(plugin, row, [f"{plugin.name}_headers"] if headers else [], by_default=_by_default(plugin, row))
+        # A run without a choice of families makes those of the plug-ins that it names.
+        safe_family(plugin, row, more, by_default=row.by_default and plugin.is_named)
         for row in plugin.families
     ]
     if headers:
@@ -123,7 +123,7 @@ def _add(plugin: Plugin, sink: Diagnostics) -> None:
             ACTIVE.dialects[row.name] = plugin, dialect
     for code in plugin.codes:
         if _is_free(plugin, f"code `{code.code}`", find_code(code.code), ACTIVE.codes, sink):
-            add_plugin_code(code)
+            PLUGIN_CODES[code.code] = code
             ACTIVE.codes[code.code] = plugin
     guard = CallGuard(plugin)
     for lint in plugin.lints if plugin.is_named else ():
@@ -132,11 +132,6 @@ def _add(plugin: Plugin, sink: Diagnostics) -> None:
             ACTIVE.operator_lints.append(lint._replace(check=check))
         else:
             ACTIVE.backend_lints.append(lint._replace(check=check))
-
-
-def _by_default(plugin: Plugin, family: Family) -> bool:
-    """Whether a run without a choice of families makes a family of a plug-in."""
-    return family.by_default and plugin.is_named
 
 
 def _is_free(plugin: Plugin, what: str, taken: object, owners: Mapping[str, Plugin], sink: Diagnostics) -> bool:
@@ -224,8 +219,6 @@ def _check_plugin(plugin: Plugin, sink: Diagnostics) -> bool:
 
 
 class _Check:
-    """Checks the values of a plug-in."""
-
     def __init__(self, plugin: Plugin, sink: Diagnostics) -> None:
         self._plugin: Final = plugin
         self._sink: Final = sink

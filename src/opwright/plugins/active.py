@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
     from opwright.emit.extensions import EmitExtensions
-    from opwright.plugins.extra_key_reader import ExtraKeyReader
-    from opwright.plugins.extra_keys import ExtraKey
+    from opwright.plugins.extra_keys import ExtraKey, ExtraKeyReader
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.plugins.plugin import Plugin
 
@@ -35,22 +34,10 @@ class ActivePlugins:
 
     def clear(self) -> None:
         """Forget all."""
-        self.plugins = ()
-        self.families.clear()
-        self.forced_families.clear()
-        self.dialects.clear()
-        self.codes.clear()
-        self.operator_lints.clear()
-        self.backend_lints.clear()
-        self.extra_keys, self.backend_readers, self.extensions = {}, (), None
+        vars(self).update(vars(ActivePlugins()))
 
 
 ACTIVE: Final = ActivePlugins()
-
-
-def active_plugins() -> tuple[Plugin, ...]:
-    """Active plug-ins, in the order in which they are named."""
-    return ACTIVE.plugins
 
 
 def with_plugins(context: LoadContext) -> LoadContext:
@@ -65,11 +52,6 @@ def _extra_keys_at(where: str) -> ExtraKeyReader | None:
     keys = ACTIVE.extra_keys.get(where, ())
     if not keys:
         return None
-    from opwright.plugins.extra_key_reader import ExtraKeyReader
+    from opwright.plugins.extra_keys import ExtraKeyReader
 
     return ExtraKeyReader(keys)
-
-
-def forced_families() -> tuple[str, ...]:
-    """Families that every run of `opwright generate` makes: the support headers of plug-ins that it names."""
-    return tuple(ACTIVE.forced_families)

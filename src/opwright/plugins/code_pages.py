@@ -19,7 +19,8 @@ _FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(codes.__file__)), 
 _PLUGIN_CODE_FORM: Final = re.compile(r"[A-Z]{2,}[0-9]{4}")
 #: A page that ends with a link to another one goes on with the text of that one.
 _LINK: Final = re.compile(r"\[([EW][0-9]{4})\]\(\1\.md\)\n\Z")
-_PLUGIN_CODES: Final[dict[str, Code]] = {}
+#: The codes of the active plug-ins.
+PLUGIN_CODES: Final[dict[str, Code]] = {}
 
 
 class Code(NamedTuple):
@@ -53,23 +54,6 @@ def is_plugin_code(code: str) -> bool:
     return _PLUGIN_CODE_FORM.fullmatch(code) is not None
 
 
-def add_plugin_code(row: Code) -> None:
-    """Adds the code of a plug-in, which has the form of such codes.
-
-    >>> add_plugin_code(Code("ACME0001", "unknown colour", "The colour is not in the table."))
-    >>> find_code("acme0001").title, code_names()[0]
-    ('unknown colour', 'ACME0001')
-    >>> remove_plugin_code("ACME0001")
-    >>> find_code("acme0001")
-    """
-    _PLUGIN_CODES[row.code] = row
-
-
-def remove_plugin_code(code: str) -> None:
-    """Removes the code of a plug-in that is no longer active."""
-    _PLUGIN_CODES.pop(code, None)
-
-
 @cache
 def _own_names() -> frozenset[str]:
     return frozenset(value for name, value in vars(codes).items() if name.isupper() and isinstance(value, str))
@@ -77,7 +61,7 @@ def _own_names() -> frozenset[str]:
 
 def code_names() -> tuple[str, ...]:
     """All codes, sorted: Opwright's own, and those of the active plug-ins."""
-    return tuple(sorted([*_own_names(), *_PLUGIN_CODES]))
+    return tuple(sorted([*_own_names(), *PLUGIN_CODES]))
 
 
 def find_code(code: str) -> Code | None:
@@ -87,12 +71,12 @@ def find_code(code: str) -> Code | None:
     ('the file does not exist', None)
     """
     code = code.strip().upper()
-    return _own_code(code) if code in _own_names() else _PLUGIN_CODES.get(code)
+    return _own_code(code) if code in _own_names() else PLUGIN_CODES.get(code)
 
 
 def all_codes() -> tuple[Code, ...]:
     """All codes with their pages, ordered by code."""
-    return tuple([_PLUGIN_CODES.get(name) or _own_code(name) for name in code_names()])
+    return tuple([PLUGIN_CODES.get(name) or _own_code(name) for name in code_names()])
 
 
 def _own_code(code: str) -> Code:

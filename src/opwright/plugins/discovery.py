@@ -85,7 +85,6 @@ def load_plugin(name: str) -> Plugin:
 
 
 def _check_module(name: str, module: str) -> None:
-    """Raises Fault if no module has a name."""
     try:
         spec = find_spec(module) if all(part.isidentifier() for part in module.split(".")) else None
     except ModuleNotFoundError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
@@ -52,10 +52,7 @@ _Row = TypeVar("_Row")
 _Result = TypeVar("_Result")
 
 
-@not_fingerprinted(
-    _plugin="messages name it, and the fragments of its emitters have its sources in their context",
-    _files="messages name them",
-)
+@not_fingerprinted(_plugin="messages name it, and the fragments of its emitters have its sources in their context")
 class CallGuard:
     """Makes safe functions of those of a plug-in.
 
@@ -63,18 +60,13 @@ class CallGuard:
     what is wrong with its result.
     """
 
-    __slots__ = ("_files", "_plugin")
-
     def __init__(self, plugin: Plugin) -> None:
         self._plugin = plugin
-        self._files: Collection[str] | None = None
 
-    @property
+    @cached_property
     def files(self) -> Collection[str]:
         """Files of the plug-in."""
-        if self._files is None:
-            self._files = sources_of(self._plugin).files
-        return self._files
+        return sources_of(self._plugin).files
 
     def function(
         self,
@@ -216,9 +208,9 @@ def _safe_emitter(plugin: Plugin, guard: CallGuard, emitter: AnyEmitter) -> AnyE
 
     layout = emitter.layout
     if isinstance(layout, FilePerUnit):
-        layout = FilePerUnit(safe("path", layout.path, _not_text))
+        layout = FilePerUnit(safe("path", layout.path, _only(str, "a text")))
     elif isinstance(layout, Sharded):
-        layout = Sharded(layout.path, layout.shards, safe("key", layout.key, _not_text))
+        layout = Sharded(layout.path, layout.shards, safe("key", layout.key, _only(str, "a text")))
     else:
         assert isinstance(layout, OneFile), "an emitter has one of three layouts"
     reads = [_SafeRead(read, partial(safe, f"reads: {read.name}")) for read in emitter.reads]
@@ -249,8 +241,9 @@ class _SafeRead(DeclaredRead[Any]):
         return hash(self._original)
 
 
-def _not_text(value: object) -> str:
-    return "" if isinstance(value, str) else f"a `{type(value).__name__}`, not a text"
+def _only(types: type | tuple[type, ...], wanted: str) -> Callable[[object], str]:
+    """A check for values of these types."""
+    return lambda value: "" if isinstance(value, types) else f"a `{type(value).__name__}`, not {wanted}"
 
 
 def _wrong_slots(slots: object) -> str:
@@ -269,14 +262,11 @@ def safe_dialect(plugin: Plugin, dialect: Dialect[Any], *, is_always_loaded: boo
     """A dialect of a plug-in."""
     guard = CallGuard(plugin)
 
-    def wrong_model(model: object) -> str:
-        wanted = dialect.model
-        return "" if isinstance(model, wanted) else f"a `{type(model).__name__}`, not a `{wanted.__name__}`"
-
+    right_model = _only(dialect.model, f"a `{dialect.model.__name__}`")
     schema, point = dialect.json_schema, f"`json_schema` of the dialect `{dialect.name}`"
     return with_changes(
         dialect,
-        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", dialect.load, wrong_model, dialect.loader),
+        loader=guard.function(f"`loader` of the dialect `{dialect.name}`", dialect.load, right_model, dialect.loader),
         json_schema=None if schema is None else guard.function(point, schema),
         is_always_loaded=is_always_loaded,
     )
@@ -307,9 +297,6 @@ def headers_family(plugin: Plugin, headers: Mapping[str, str], *, by_default: bo
         by_default=by_default,
         plugin=plugin.name,
     )
-
-
-_Part = TypeVar("_Part")
 
 
 def extra_keys(plugins: Iterable[Plugin], sink: Diagnostics) -> dict[str, tuple[ExtraKey, ...]]:
@@ -346,54 +333,37 @@ def safe_reader(plugin: Plugin, reader: BackendReader) -> BackendReader:
     """A reader of backend files with safe functions and the name of its plug-in."""
     guard = CallGuard(plugin)
     recognizes = guard.function(f"`recognizes` of the reader `{reader.name}`", reader.recognizes)
-    rewrite = guard.function(f"`rewrite` of the reader `{reader.name}`", reader.rewrite, _wrong_root)
+    rewrite = guard.function(
+        f"`rewrite` of the reader `{reader.name}`", reader.rewrite, _only(MappingNode, "a `MappingNode`")
+    )
     return BackendReader(reader.name, recognizes, rewrite, plugin=plugin.name)
-
-
-def _wrong_root(value: object) -> str:
-    return "" if isinstance(value, MappingNode) else f"a `{type(value).__name__}`, not a `MappingNode`"
 
 
 def emit_extensions(plugins: Sequence[Plugin]) -> EmitExtensions:
     """What plug-ins add to wrappers and registrations, in the order in which the run names them."""
-    return EmitExtensions(
-        _extensions(plugins, lambda plugin: [_safe_hook(plugin, row) for row in plugin.wrapper_hooks]),
-        _extensions(plugins, lambda plugin: [_safe_selector(plugin, row) for row in plugin.kernel_selectors]),
-        _extensions(plugins, lambda plugin: [_safe_change(plugin, row) for row in plugin.registration_changes]),
-        _extensions(plugins, lambda plugin: [_safe_convention(plugin, row) for row in plugin.kernel_conventions]),
-    )
-
-
-def _extensions(plugins: Iterable[Plugin], parts: Callable[[Plugin], list[_Part]]) -> tuple[Extension[_Part], ...]:
-    return tuple([Extension(plugin.name, part) for plugin in plugins for part in parts(plugin)])
-
-
-def _safe_hook(plugin: Plugin, hook: WrapperHook) -> WrapperHook:
-    position: Final = hook.position
-    point = f"`code` of the wrapper hook `{position.name}`"
-    code = CallGuard(plugin).function(point, hook.code, lambda text: hook_problem(text, position))
-    return WrapperHook(position.name, code, includes=hook.includes)
-
-
-def _safe_selector(plugin: Plugin, selector: KernelSelector) -> KernelSelector:
-    point = f"`select` of the kernel selector `{selector.name}`"
-    select = CallGuard(plugin).function(point, selector.select, _wrong_text)
-    return selector.replace(select=select)
-
-
-def _safe_change(plugin: Plugin, change: RegistrationChange) -> RegistrationChange:
-    name = getattr(change, "__name__", "change")
-    return CallGuard(plugin).function(f"the registration change `{name}`", change, _wrong_registrations)
-
-
-def _safe_convention(plugin: Plugin, convention: KernelConvention) -> KernelConvention:
-    point = f"`signature` of the kernel convention `{convention.name}`"
-    signature = CallGuard(plugin).function(point, convention.signature, _wrong_signature)
-    return convention.replace(signature=signature)
-
-
-def _wrong_text(value: object) -> str:
-    return "" if value is None or isinstance(value, str) else f"a `{type(value).__name__}`, not a text or None"
+    hooks: list[Extension[WrapperHook]] = []
+    selectors: list[Extension[KernelSelector]] = []
+    changes: list[Extension[RegistrationChange]] = []
+    conventions: list[Extension[KernelConvention]] = []
+    for plugin in plugins:
+        guard = CallGuard(plugin)
+        for hook in plugin.wrapper_hooks:
+            name = hook.position.name
+            problem = partial(hook_problem, position=hook.position)
+            code = guard.function(f"`code` of the wrapper hook `{name}`", hook.code, problem)
+            hooks.append(Extension(plugin.name, WrapperHook(name, code, includes=hook.includes)))
+        for selector in plugin.kernel_selectors:
+            point = f"`select` of the kernel selector `{selector.name}`"
+            select = guard.function(point, selector.select, _only((str, type(None)), "a text or None"))
+            selectors.append(Extension(plugin.name, selector.replace(select=select)))
+        for change in plugin.registration_changes:
+            point = f"the registration change `{getattr(change, '__name__', 'change')}`"
+            changes.append(Extension(plugin.name, guard.function(point, change, _wrong_registrations)))
+        for convention in plugin.kernel_conventions:
+            point = f"`signature` of the kernel convention `{convention.name}`"
+            signature = guard.function(point, convention.signature, _wrong_signature)
+            conventions.append(Extension(plugin.name, convention.replace(signature=signature)))
+    return EmitExtensions(tuple(hooks), tuple(selectors), tuple(changes), tuple(conventions))
 
 
 def _wrong_signature(value: object) -> str:

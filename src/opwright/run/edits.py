@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from opwright.emit.aten.c_shim import headers
 from opwright.emit.registry import families_with
-from opwright.incremental.changes import InputEdit, find_edit
+from opwright.incremental.changes import find_edit
 from opwright.incremental.edit import NotLocal
 from opwright.model.catalog import PartialCatalog
 from opwright.release.tree import rules_of
@@ -25,13 +25,13 @@ from opwright.run.loading import check_job, load_deferred_dialects, load_job
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from opwright.emit.emitter import Job
     from opwright.files.staging import Journal
     from opwright.incremental.changes import ComparedFile
     from opwright.incremental.previous_build import PreviousBuild
-    from opwright.run.generation import Outcome
+    from opwright.run.output_writer import Outcome
     from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
@@ -57,20 +57,12 @@ def write_edit(
         before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))
         check_job(job, request, sink)
         load_deferred_dialects(job, request, sink, defer=False)
-        if len(sink) or _have_anchors(edit) or _changes_shims(before, job, request.families):
+        # An entry of a file with anchors may depend on any other.
+        has_anchors = any(entries.file.has_anchors for part in edit for entries in part.values())
+        # A run compares whole headers of C shims with those on disk.
+        has_shims = not set(request.families).isdisjoint(families_with("aoti"))
+        if len(sink) or has_anchors or (has_shims and dict(headers(before)) != dict(headers(job))):
             return None
         return job, Generation(request, sink, job=job).write_edit(before, previous, journal)
     except (PartialCatalog, NotLocal, Fault, FaultsFound):
         return None
-
-
-def _have_anchors(edit: InputEdit) -> bool:
-    """Whether a file turned out to have anchors, so that an entry may depend on any other."""
-    return any(entries.file.has_anchors for part in edit for entries in part.values())
-
-
-def _changes_shims(before: Job, now: Job, families: Iterable[str]) -> bool:
-    """Whether the edit changes headers of C shims: a run compares whole headers with those on disk."""
-    if not set(families).intersection(families_with("aoti")):
-        return False
-    return dict(headers(before)) != dict(headers(now))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
-from os.path import basename, dirname, isfile, join
+from os.path import basename, dirname, exists, isfile, join
 from typing import TYPE_CHECKING, Final
 
 from opwright import run
@@ -28,8 +28,9 @@ from opwright.files.template import (
     generated_comment,
     template_kind,
 )
+from opwright.files.writer import file_holds
 from opwright.guests import guest_rows
-from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts, JobFiles, named_emitters
+from opwright.incremental.emitter_files import EmitterFiles, JobFiles, named_emitters
 from opwright.model.catalog import PartialCatalog
 from opwright.release.generator_digests import check_generator
 from opwright.release.rules import Rules
@@ -37,19 +38,17 @@ from opwright.release.store import STUB_TEMPLATES
 from opwright.release.tree import rules_of
 from opwright.release.version import Version
 from opwright.run.loading import check_job, check_release, launcher, load_deferred_dialects, load_job, with_libraries
-from opwright.run.output_writer import OutputWriter, Report, Summary, Task
+from opwright.run.output_writer import Outcome, OutputWriter, Report, Summary, Task
 from opwright.run.request import Request, run_plugins
-from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
-from opwright.source.records import NamedTuple
+from opwright.source.codes import SHIM_CHANGED, SHIM_MISSING
+from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 
 if TYPE_CHECKING:
     from opwright.emit.emitter import AnyEmitter, Job, Slots
-    from opwright.files.plain_files import Status
     from opwright.files.plan import FileSpec, PlannedFile
     from opwright.files.staging import Journal
-    from opwright.incremental.identity import InputStamps
-    from opwright.incremental.previous_build import EmitterState, PreviousBuild
+    from opwright.incremental.previous_build import PreviousBuild
     from opwright.source.items import ChosenItems
 
 
@@ -128,26 +127,9 @@ _WORTH_SHARING: Final = 30_000
 _MAKING: Final = 3
 
 
-class Outcome(NamedTuple):
-    """What a run did: the status of every output by path, the state of each emitter, and its fragment counts.
-
-    A run that has nothing to do makes nothing; `report` then has the warnings of the run that did the work. After an
-    edit in place it has those that are not about operators. `stamps` are those of the files that the run read, if the
-    run keeps state.
-    """
-
-    summary: Summary
-    statuses: Mapping[str, Status]
-    emitters: Mapping[str, EmitterState]
-    fragments: Mapping[str, FragmentCounts]
-    report: str = ""
-    stamps: InputStamps | None = None
-
-
 def _load_job(
     request: Request, rules: Rules, sink: Diagnostics, chosen_items: Mapping[str, ChosenItems], *, defer: bool
 ) -> Job:
-    """Job of a request, which is checked."""
     check_release(request, rules)
     job = load_job(request, rules, sink, chosen_items)
     check_job(job, request, sink)
@@ -221,7 +203,7 @@ class Generation:
         self._templates: Final = Templates(self.read_template, self._comment, template_kind(rules))
         shard = request.shard
         is_chosen = None if shard is None else shard.has
-        self._writer: Final = OutputWriter(request.folders, is_chosen, request.format_file)
+        self._writer: Final = OutputWriter(request.folders, self.sink, is_chosen, request.format_file)
 
     def read_template(self, name: str) -> SourceFile:
         """Template of a name, read from the inputs or from Opwright's own. Raises Fault if it cannot be read."""
@@ -265,7 +247,6 @@ class Generation:
         header differs.
         """
         from opwright.emit.aten.c_shim import check_c_forms, check_names, check_versions, headers
-        from opwright.files.kept_headers import check_kept_headers, kept_header
 
         if not set(self.request.families).intersection(families_with("aoti")):
             return
@@ -291,7 +272,7 @@ class Generation:
         """
         remove_old_staging(self.request.folders.values())
         tasks = self._tasks() if chosen is None else JobFiles(self.job, self._templates).tasks(chosen)
-        return self._writer.write(tasks, {}, None, report)
+        return self._writer.write(tasks, None, report).summary
 
     def write_after(
         self,
@@ -309,24 +290,11 @@ class Generation:
         # Formatted files do not have the chunks of their units: neither this run nor the next one patches them.
         is_formatted = self.request.format_file is not None
         build = JobFiles(self.job, self._templates, None if is_formatted else previous)
-        statuses: dict[str, Status] = {}
         tasks = list(self._tasks(build))
-        work = len(tasks) * len(self.job.catalog)
-        if processes < 2 or work < _WORTH_SHARING * (1 if build.previous is None else _MAKING):
-            summary = self._writer.write(tasks, statuses, build.previous, report)
-            return Outcome(summary, statuses, {} if is_formatted else build.states(), build.fragment_counts())
-        reported = len(self.sink)
-
-        def process_notes() -> tuple[dict[str, EmitterState], dict[str, FragmentCounts], Sequence[Diagnostic]]:
-            return build.states(), build.fragment_counts(), self.sink.since(reported)
-
-        summary, statuses, notes = self._writer.write_shared(processes, tasks, process_notes, build.previous, report)
-        # The first notes are of this process, whose warnings are in the sink.
-        for _, _, warnings in notes[1:]:
-            self.sink.extend(warnings)
-        states = {} if is_formatted else {name: state for part, _, _ in notes for name, state in part.items()}
-        fragments = {name: counts for _, part, _ in notes for name, counts in part.items()}
-        return Outcome(summary, statuses, states, fragments)
+        if len(tasks) * len(self.job.catalog) < _WORTH_SHARING * (1 if build.previous is None else _MAKING):
+            processes = 1
+        outcome = self._writer.write(tasks, build.previous, report, processes)
+        return outcome._replace(emitters={}) if is_formatted else outcome
 
     def write_edit(self, before: Job, previous: PreviousBuild, journal: Journal) -> Outcome:
         """Write the outputs that an edit changed.
@@ -348,9 +316,8 @@ class Generation:
             partial(EditedFiles, EmitterFiles(name, chosen_before[name], build_before), emitter, build)
             for name, emitter in chosen.items()
         ]
-        statuses: dict[str, Status] = {}
-        summary = self._writer.write(tasks, statuses, previous)
-        return Outcome(summary, statuses, {**previous.emitters, **build.states()}, build.fragment_counts())
+        outcome = self._writer.write(tasks, previous)
+        return outcome._replace(emitters={**previous.emitters, **outcome.emitters})
 
     def keep_sources(self, known_outputs: Collection[str]) -> None:
         """Let writing end with a fault (E1212) before it replaces a file that somebody wrote.
@@ -366,11 +333,13 @@ class Generation:
 
         When all are rendered, the run has read everything that it reads.
         """
-        return self._writer.render_files(self._tasks())
+        for planned, spec, template, _ in self._writer.rendered_files(self._tasks()):
+            yield planned, spec, template
 
     def differing(self) -> list[str]:
         """Paths of the outputs that are missing on disk or differ; writes nothing."""
-        return self._writer.differing(self._tasks())
+        rendered = self._writer.rendered_files(self._tasks())
+        return [file.target for file, _, _, data in rendered if data is not None and not file_holds(file.target, data)]
 
     def source_outputs(self) -> list[str]:
         """Paths of the outputs that belong to the user's sources, which no later run removes."""
@@ -382,3 +351,56 @@ class Generation:
     def template_text(self, name: str) -> str:
         """Text of a template that the outputs are made with."""
         return self._templates[name].template.text
+
+
+def kept_header(folder: str, name: str) -> str | None:
+    """Text of a header in a folder; None if it does not exist or cannot be read, which is reported elsewhere."""
+    path = join(folder, name)
+    try:
+        return SourceFile.read(path).text if exists(path) else None
+    except Fault:
+        return None
+
+
+def check_kept_headers(
+    headers: Iterable[tuple[str, str]], folder: str, sink: Diagnostics, *, note_missing: bool = True
+) -> None:
+    """Report every header, given by name and text, that differs from the file of that name in the folder.
+
+    A difference is an error. Missing files are noted, all in one note, if `note_missing` is true.
+    """
+    missing: list[str] = []
+    for name, text in headers:
+        path = join(folder, name)
+        if not exists(path):
+            missing.append(name)
+            continue
+        try:
+            existing = SourceFile.read(path)
+        except Fault as fault:
+            sink.add(fault.diagnostic)
+            continue
+        if existing.text.replace("\r\n", "\n") != text:
+            _report(name, existing, text, sink)
+    if missing and note_missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        sink.note(SHIM_MISSING, f"no header to compare with in `{folder}` for {names}")
+
+
+def _report(name: str, existing: SourceFile, text: str, sink: Diagnostics) -> None:
+    from opwright.source.line_diff import unified_lines
+
+    old, new = existing.text.splitlines(), text.splitlines()
+    difference = "\n".join(unified_lines(old, new, ("kept", "generated"), end=""))
+    differing = (line for line, (before, now) in enumerate(zip(old, new, strict=False)) if before != now)
+    same = next(differing, min(len(old), len(new)))
+    start = sum(map(len, existing.text.splitlines(keepends=True)[:same]))
+    length = len(old[same]) if same < len(old) else 0
+    sink.error(
+        SHIM_CHANGED,
+        f"C shim `{name}` differs from the header that is kept",
+        existing.span(start, start + length),
+        label="from here on",
+        notes=[difference],
+        help="if compiled code may rely on the new header, write it with `--update-aoti-c-shim`",
+    )

@@ -1,8 +1,15 @@
-"""Runs one after the other into the same folder: whether a run is needed, and the state it leaves for the next one.
+"""Runs one after the other into the same folder: from a request to files, as programs and users of the library go.
 
-An `IncrementalGeneration` decides whether there is anything to do before anything heavy is imported. Then it loads what
-is asked for. Under the folder's lock it writes the outputs that differ, removes those that are no longer made, and
-leaves a manifest of what it read and wrote. Programs and library users go the same way.
+1. `current_manifest`: the manifest of the last run (`incremental/state.py`) says what it was asked for, what it read
+   (`incremental/identity.py`) and what it wrote. If all of that is the same, there is nothing to do. This is decided
+   before anything heavy is imported.
+2. `write_edit`: if few entries changed in place (`incremental/changes.py`), these alone are loaded, as they were and as
+   they are (`run/edits.py`), and their new texts take the place of the old ones in the files (`incremental/edit.py`).
+3. `load`: otherwise the inputs become a job (`run/loading.py`), and this a `Generation`.
+4. `write`: the files of its emitters are planned, rendered and written (`run/output_writer.py`), as far as they differ
+   from what the last run left (`incremental/emitter_files.py`). Files that are no longer made are removed
+   (`incremental/output_folders.py`).
+5. `remember`: the next run gets a manifest, with what it needs for steps 2 and 4 (`incremental/previous_build.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +18,7 @@ import contextlib
 import os
 import re
 import time
-from functools import partial
+from functools import cache, partial
 
 from opwright.files.plain_files import real_path
 from opwright.files.staging import Journal, remove_left_staging, remove_old_staging
@@ -38,7 +45,8 @@ if TYPE_CHECKING:
     from opwright.files.plan import PlannedFile
     from opwright.incremental.previous_build import PreviousBuild
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Generation, Outcome
+    from opwright.run.generation import Generation
+    from opwright.run.output_writer import Outcome
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.items import ChosenItems
@@ -69,19 +77,21 @@ def generate(
     ...     [opwright.generate(request, out).summary.written for _ in range(2)]
     [1, 0]
     """
-    from opwright.run.request import run_plugins
+    from opwright.run.request import kind_facts, request_facts, run_plugins
     from opwright.source.diagnostic import Diagnostics
 
     started, plugins = time.perf_counter(), run_plugins()
-    incremental = IncrementalGeneration(_run_of_request(request, out, prune=prune), jobs=jobs)
+    asked = {"program": "library", "working folder": os.getcwd(), **request_facts(request)}
+    run = RunIdentity(out, request.folders, request.families, kind_facts(request), asked, prunes=prune)
+    incremental = IncrementalGeneration(run, jobs=jobs)
     manifest = incremental.current_manifest()
     if manifest is not None:
         return _unchanged_outcome(manifest, started)
     sink = sink if sink is not None else Diagnostics()
     plugins.activate(request.plugins)
-    named = [file.path for file in request.files]
-    more_files = [*headers_to_compare(request), *named, *plugins.sources(request.plugins)]
+    more_files = [*[file.path for file in request.files], *plugins.sources(request.plugins)]
     more_files += template_files(request.templates)
+    more_files += [] if request.options.update_c_shim else shim_headers(request.folders)
     outcome = incremental.write_edit(request.inputs, lambda _: request, more_files)
     if outcome is None:
         generation = incremental.load(request.inputs, lambda _: request, sink, more_files)
@@ -91,22 +101,12 @@ def generate(
 
 
 def _unchanged_outcome(manifest: Manifest, started: float) -> Outcome:
-    """Outcome of a run that has nothing to do."""
-    from opwright.run.generation import Outcome
-    from opwright.run.output_writer import Summary
+    from opwright.run.output_writer import Outcome, Summary
 
     files = int(manifest.facts["files"])
     report = without_color(str(manifest.facts["messages"]))
     summary = Summary(files, 0, files, time.perf_counter() - started)
     return Outcome(summary, dict(manifest.outputs), {}, {}, report, manifest.stamps)
-
-
-def _run_of_request(request: Request, out: str, *, prune: bool) -> RunIdentity:
-    """Identity of a library user's run."""
-    from opwright.run.request_facts import kind_facts, request_facts
-
-    asked = {"program": "library", "working folder": os.getcwd(), **request_facts(request)}
-    return RunIdentity(out, request.folders, request.families, kind_facts(request), asked, prunes=prune)
 
 
 def without_color(text: str) -> str:
@@ -122,20 +122,9 @@ class IncrementalGeneration:
     """One run into its output folders. `jobs` is the largest number of processes that it uses, None for all cores.
 
     Unless it `keeps_state`, it reads only its inputs, and writes only its outputs.
-
-    Ask `current_manifest` first: it tells whether there is anything to do. Then `load` a generation, and `write` it.
     """
 
-    __slots__ = (
-        "_details",
-        "facts",
-        "job",
-        "jobs",
-        "keeps_state",
-        "run",
-        "seconds",
-        "stamps",
-    )
+    __slots__ = ("facts", "job", "jobs", "keeps_state", "run", "seconds", "stamps")
 
     def __init__(self, run: RunIdentity, *, jobs: int | None = None, keeps_state: bool = True) -> None:
         self.run: Final = run
@@ -143,7 +132,6 @@ class IncrementalGeneration:
         self.keeps_state: Final = keeps_state
         self.seconds: Final[dict[str, float]] = {}
         """How long each stage took, in the order in which they ended."""
-        self._details = b""
         self.facts: Mapping[str, str | int] = {}
         """The facts in the summary of the run, once it is written."""
         self.job: Job | None = None
@@ -153,7 +141,6 @@ class IncrementalGeneration:
 
     @contextlib.contextmanager
     def _stage(self, name: str) -> Iterator[None]:
-        """Measure a stage of the run."""
         started = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - started
@@ -181,6 +168,67 @@ class IncrementalGeneration:
             folders = list(filter(os.path.isdir, more))
             files = [path for path in more if path not in folders]
             self.stamps = InputStamps.take([*paths.files, *files], [*paths.folders, *folders])
+
+    def _read_file(self, read: Callable[[str], SourceFile], path: str) -> SourceFile:
+        """File at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
+        if self.stamps is not None:
+            self.stamps.add(os.path.abspath(path))
+        return read(path)
+
+    def take_file_stamps(self, paths: Iterable[str]) -> None:
+        """Take the stamps of the files that a run without a PyTorch's inputs reads, before it reads them."""
+        self.stamps = InputStamps.take([os.path.abspath(path) for path in paths], [])
+
+    def write_edit(
+        self,
+        inputs: Inputs,
+        request: Callable[[Diagnostics], Request],
+        more_files: Iterable[str],
+    ) -> Outcome | None:
+        """Write what an edit of few entries changed since the last run, without loading the other operators.
+
+        The parameters are those of `load`. None if all operators are needed, to make files or to report what is wrong;
+        nothing is written then.
+        """
+        from opwright.emit.registry import has_local_units
+        from opwright.source.diagnostic import Diagnostics
+
+        if not self.keeps_state or not has_manifest(self.run) or not has_local_units(self.run.families):
+            return None
+        self.take_stamps(inputs, more_files)
+        with self.turn() as journal:
+            manifest = load_manifest(self.run)
+            if manifest is None or self.stamps is None or manifest.tool != tool_identity():
+                return None
+            from opwright.incremental.changes import compare_inputs
+
+            with self._stage("compare the inputs"):
+                # The last run may have found out while it ran that it depends on more files.
+                stamps = self.stamps.including(manifest.stamps.files)
+                compared = compare_inputs(self.run, manifest, stamps, inputs)
+            if compared is None:
+                return None
+            with self._stage("read the previous build"):
+                previous = self._previous_build(manifest)
+            if previous is None or len(previous.intact) < len(manifest.outputs):
+                return None
+            with self._stage("load the edit and write files"):
+                from opwright.run.edits import write_edit
+                from opwright.source.text import SourceFile
+
+                edited = write_edit(compared, previous, request, partial(self._read_file, SourceFile.read), journal)
+            if edited is None:
+                return None
+            self.job, outcome = edited
+            self.stamps = stamps.including(self.stamps.files)
+            with self._stage("write the state of the build"):
+                self.facts = manifest.facts
+                statuses = {**manifest.outputs, **manifest.others, **outcome.statuses}
+                details = self._kept(outcome, inputs)
+                self.remember(Diagnostics(), statuses, self.facts, manifest.source_outputs, details=details)
+        files, written = int(self.facts["files"]), outcome.summary.written
+        summary = outcome.summary._replace(files=files, unchanged=files - written)
+        return outcome._replace(summary=summary, report=without_color(str(self.facts["messages"])))
 
     def load(
         self,
@@ -213,104 +261,6 @@ class IncrementalGeneration:
             generation = Generation(whole, sink, defer=True, chosen_items=chosen)
         self.job = generation.job
         return generation
-
-    def write_edit(
-        self,
-        inputs: Inputs,
-        request: Callable[[Diagnostics], Request],
-        more_files: Iterable[str],
-    ) -> Outcome | None:
-        """Write what an edit of few entries changed since the last run, without loading the other operators.
-
-        The parameters are those of `load`. None if all operators are needed, to make files or to report what is wrong;
-        nothing is written then.
-        """
-        from opwright.emit.registry import has_local_units
-
-        if not self.keeps_state or not has_manifest(self.run) or not has_local_units(self.run.families):
-            return None
-        self.take_stamps(inputs, more_files)
-        with self.turn() as journal:
-            manifest = load_manifest(self.run)
-            if manifest is None or self.stamps is None or manifest.tool != tool_identity():
-                return None
-            from opwright.incremental.changes import compare_inputs
-
-            with self._stage("compare the inputs"):
-                # The last run may have found out while it ran that it depends on more files.
-                stamps = self.stamps.including(manifest.stamps.files)
-                compared = compare_inputs(self.run, manifest, stamps, inputs)
-            if compared is None:
-                return None
-            with self._stage("read the previous build"):
-                previous = self._previous_build(manifest)
-            if previous is None or len(previous.intact) < len(manifest.outputs):
-                return None
-            with self._stage("load the edit and write files"):
-                from opwright.run.edits import write_edit
-                from opwright.source.text import SourceFile
-
-                edited = write_edit(compared, previous, request, partial(self._read_file, SourceFile.read), journal)
-            if edited is None:
-                return None
-            self.job, outcome = edited
-            self.stamps = stamps.including(self.stamps.files)
-            with self._stage("write the state of the build"):
-                self._remember_edit(manifest, outcome, inputs)
-        files, written = int(self.facts["files"]), outcome.summary.written
-        summary = outcome.summary._replace(files=files, unchanged=files - written)
-        return outcome._replace(summary=summary, report=without_color(str(self.facts["messages"])))
-
-    def _previous_build(self, manifest: Manifest | None) -> PreviousBuild | None:
-        """The previous build, if the same tool made it."""
-        from opwright.incremental.previous_build import PreviousBuild, decode_emitters
-
-        if manifest is None or manifest.tool != tool_identity():
-            return None
-        emitters = decode_emitters(kept_emitters(manifest))
-        return None if emitters is None else PreviousBuild(emitters, manifest.intact_outputs())
-
-    def _remember_edit(self, manifest: Manifest, outcome: Outcome, inputs: Inputs) -> None:
-        """Leave the manifest of a run after an edit: that of the run before, with what changed."""
-        from opwright.source.diagnostic import Diagnostics
-
-        statuses = {**manifest.outputs, **manifest.others, **outcome.statuses}
-        self.facts = manifest.facts
-        self._note_details(outcome, inputs)
-        self.remember(Diagnostics(), statuses, self.facts, source_outputs=manifest.source_outputs)
-
-    def _note_details(self, outcome: Outcome, inputs: Inputs) -> None:
-        """Note what the next run needs beside the manifest, if it has something to do."""
-        from opwright.incremental.changes import inputs_to_keep
-        from opwright.incremental.previous_build import encode_emitters
-
-        self._details = keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
-
-    def _read_file(self, read: Callable[[str], SourceFile], path: str) -> SourceFile:
-        """File at a path, whose stamp is taken before it is read. Raises Fault if it cannot be read."""
-        if self.stamps is not None:
-            self.stamps.add(os.path.abspath(path))
-        return read(path)
-
-    def stale_outputs(self, targets: Collection[str]) -> set[str]:
-        """Outputs of the last run of this kind that would be removed, because this run does not make them."""
-        from opwright.incremental import output_folders as pruning
-
-        manifest = load_manifest(self.run)
-        if manifest is None:
-            return set()
-        return pruning.stale_outputs(self.run, manifest, load_manifests(self.run), targets)
-
-    @contextlib.contextmanager
-    def turn(self) -> Iterator[Journal]:
-        """Hold the output folder's lock; first remove what killed runs left there. Gives the journal of the run."""
-        from opwright.files.lock import FolderLock
-        from opwright.incremental.output_folders import forget_gone_folders
-
-        state, top = self.run.state_folder, self.run.journal_top
-        with FolderLock(state) as lock, Journal(state, top, locked=lock.is_held) as journal:
-            yield journal
-            forget_gone_folders(self.run)
 
     def write(
         self,
@@ -359,15 +309,10 @@ class IncrementalGeneration:
                 for path in _missing_headers(statuses, generation.request.folders.get("aoti")):
                     self.stamps.files.setdefault(path, None)
                 with self._stage("write the state of the build"):
-                    self._note_details(outcome, generation.request.inputs)
-                    all_facts = {**(facts or {}), **self.facts}
+                    details, all_facts = self._kept(outcome, generation.request.inputs), {**(facts or {}), **self.facts}
                     left, sources = filter(os.path.lexists, stale), generation.source_outputs()
-                    self.remember(generation.sink, statuses, all_facts, source_outputs=sources, left=left)
+                    self.remember(generation.sink, statuses, all_facts, sources, left, details)
         return outcome
-
-    def take_file_stamps(self, paths: Iterable[str]) -> None:
-        """Take the stamps of the files that a run without a PyTorch's inputs reads, before it reads them."""
-        self.stamps = InputStamps.take([os.path.abspath(path) for path in paths], [])
 
     def write_texts(
         self, texts: Mapping[str, str], sink: Diagnostics, facts: Mapping[str, str | int] | None = None
@@ -385,25 +330,45 @@ class IncrementalGeneration:
                     writer.write(real_path(path), text.encode())
             self.remember(sink, writer.statuses, facts or {})
 
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[Journal]:
+        """Hold the output folder's lock; first remove what killed runs left there. Gives the journal of the run."""
+        from opwright.files.lock import folder_lock
+        from opwright.incremental.output_folders import forget_gone_folders
+
+        state, top = self.run.state_folder, self.run.journal_top
+        with folder_lock(state) as is_held, Journal(state, top, locked=is_held) as journal:
+            yield journal
+            forget_gone_folders(self.run)
+
+    def stale_outputs(self, targets: Collection[str]) -> set[str]:
+        """Outputs of the last run of this kind that would be removed, because this run does not make them."""
+        from opwright.incremental import output_folders as pruning
+
+        manifest = load_manifest(self.run)
+        if manifest is None:
+            return set()
+        return pruning.stale_outputs(self.run, manifest, load_manifests(self.run), targets)
+
     def remember(
         self,
         sink: Diagnostics,
         statuses: Mapping[str, Status],
         facts: Mapping[str, str | int],
-        *,
         source_outputs: Iterable[str] = (),
         left: Iterable[str] = (),
+        details: bytes = b"",
     ) -> None:
         """Write the manifest, with the messages in the sink, or those in the facts if they are of an earlier run.
 
-        `source_outputs` are outputs that belong to the sources, and `left` those of earlier runs that this run neither
-        makes nor removes.
+        `source_outputs` are outputs that belong to the sources, `left` those of earlier runs that this run neither
+        makes nor removes, and `details` what the next run needs if it has something to do.
 
         Without stamps of the inputs there is no manifest, because the next run could not tell whether they changed.
         """
         from opwright.files.writer import final_statuses
 
-        stamps = self.stamps
+        run, stamps = self.run, self.stamps
         if stamps is None:
             return
         messages: dict[str, str | int] = {"messages": "", "has messages with places": 0}
@@ -414,20 +379,40 @@ class IncrementalGeneration:
             has_places = any(diagnostic.span is not None for diagnostic in reported)
             messages = {"messages": render_report(reported, color=True), "has messages with places": int(has_places)}
         stamps.distrust_changed()
-        outputs, others = _split_by_folder(self.run, final_statuses(statuses))
+        find_root = cache(partial(root_of, run.roots))
+        outputs: dict[str, Status] = {}
+        others: dict[str, Status] = {}
+        for path, status in final_statuses(statuses).items():
+            (others if find_root(path.rpartition("/")[0]) is None else outputs)[path] = status
         manifest = Manifest(
-            self.run.kind,
-            self.run.request,
+            run.kind,
+            run.request,
             tool_identity(),
             stamps,
             outputs,
             {**messages, **facts},
-            others=others,
-            source_outputs=source_outputs,
-            left=left,
-            details=self._details,
+            others,
+            frozenset(source_outputs),
+            frozenset(left),
+            details,
         )
-        write_manifest(self.run, manifest)
+        write_manifest(run, manifest)
+
+    def _previous_build(self, manifest: Manifest | None) -> PreviousBuild | None:
+        """The previous build, if the same tool made it."""
+        from opwright.incremental.previous_build import PreviousBuild, decode_emitters
+
+        if manifest is None or manifest.tool != tool_identity():
+            return None
+        emitters = decode_emitters(kept_emitters(manifest))
+        return None if emitters is None else PreviousBuild(emitters, manifest.intact_outputs())
+
+    def _kept(self, outcome: Outcome, inputs: Inputs) -> bytes:
+        """What the next run needs beside the manifest, if it has something to do."""
+        from opwright.incremental.changes import inputs_to_keep
+        from opwright.incremental.previous_build import encode_emitters
+
+        return keep(encode_emitters(outcome.emitters), inputs_to_keep(inputs, self.run.families))
 
 
 def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
@@ -450,11 +435,6 @@ def template_files(folder: str | None) -> list[str]:
     with contextlib.suppress(OSError):
         return [path for path in (os.path.join(folder, name) for name in os.listdir(folder)) if os.path.isfile(path)]
     return []
-
-
-def headers_to_compare(request: Request) -> list[str]:
-    """Headers of C shims with which a run compares its own."""
-    return [] if request.options.update_c_shim else shim_headers(request.folders)
 
 
 def shim_headers(folders: Mapping[str, str]) -> list[str]:
@@ -488,14 +468,3 @@ def _missing_headers(outputs: Iterable[str], folder: str | None) -> list[str]:
     sources = [path for path in outputs if path.startswith(f"{root}/") and path.endswith(".cpp")]
     headers = [f"{path.removesuffix('.cpp')}.h" for path in sources]
     return [path for path in headers if path not in outputs and not os.path.exists(path)]
-
-
-def _split_by_folder(run: RunIdentity, statuses: Mapping[str, Status]) -> tuple[dict[str, Status], dict[str, Status]]:
-    """Statuses of files in the run's output folders, and of files elsewhere."""
-    folders = {path.rpartition("/")[0] for path in statuses}
-    inside = {folder for folder in folders if root_of(run.roots, folder) is not None}
-    outputs: dict[str, Status] = {}
-    others: dict[str, Status] = {}
-    for path, status in statuses.items():
-        (outputs if path.rpartition("/")[0] in inside else others)[path] = status
-    return outputs, others

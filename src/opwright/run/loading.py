@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
@@ -217,20 +217,6 @@ def _recognizing(request: Request) -> list[Dialect[Any]]:
     return recognizing
 
 
-class OwnedCatalog(Protocol):
-    """What runs for PyTorch's operators know of an operator library."""
-
-    @property
-    def catalog(self) -> Catalog:
-        """Its operators."""
-        ...
-
-    @property
-    def owner(self) -> object:
-        """Who defines the operators, if not the library itself; otherwise None."""
-        ...
-
-
 def load_libraries(request: Request, rules: Rules, sink: Diagnostics) -> tuple[Any, ...]:
     """Operator libraries of a request."""
     context = LoadContext(
@@ -257,7 +243,7 @@ def with_libraries(job: Job, request: Request, sink: Diagnostics) -> Job:
 
     tags = TAGS.files(request.inputs)[0]
     catalog = load_operator_files(job.catalog, request.operator_files, tags, sink, job.rules)
-    libraries: tuple[OwnedCatalog, ...] = load_libraries(request, job.rules, sink)
+    libraries = load_libraries(request, job.rules, sink)
     # Those of a library with kernels for operators of others are in the library that defines them.
     functions = [function for library in libraries if library.owner is None for function in library.catalog]
     catalog = add_operators(catalog, functions, sink)

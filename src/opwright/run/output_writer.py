@@ -11,12 +11,11 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
-from opwright.files.marks import check_replaced
 from opwright.files.plan import Plan, PlannedFile
 from opwright.files.workers import MOST_TASKS, share_work
-from opwright.files.writer import Writer, file_holds
+from opwright.files.writer import Writer, check_replaced
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.records import NamedTuple
 
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
     from opwright.files.plain_files import Status
     from opwright.files.plan import FileSpec
     from opwright.files.staging import Journal
-    from opwright.incremental.emitter_files import EmitterFiles
-    from opwright.incremental.previous_build import PreviousBuild
+    from opwright.incremental.emitter_files import EmitterFiles, FragmentCounts
+    from opwright.incremental.identity import InputStamps
+    from opwright.incremental.previous_build import EmitterState, PreviousBuild
     from opwright.source.diagnostic import Diagnostic
-
-Note = TypeVar("Note")
 
 Task: TypeAlias = "Callable[[], EmitterFiles]"
 """Gives the files of one emitter, in whichever process it is called. Raises Fault or FaultsFound."""
@@ -46,39 +44,58 @@ class Summary(NamedTuple):
     seconds: float
 
 
-class StagedFiles(NamedTuple):
-    """What one process planned and staged: files, the status of each, and how many of them differ from the disk."""
+class Outcome(NamedTuple):
+    """What a run did: the status of every output by path, the state of each emitter, and its fragment counts.
+
+    A run that has nothing to do makes nothing; `report` then has the warnings of the run that did the work. After an
+    edit in place it has those that are not about operators. `stamps` are those of the files that the run read, if the
+    run keeps state.
+    """
+
+    summary: Summary
+    statuses: Mapping[str, Status]
+    emitters: Mapping[str, EmitterState]
+    fragments: Mapping[str, FragmentCounts]
+    report: str = ""
+    stamps: InputStamps | None = None
+
+
+class ProcessShare(NamedTuple):
+    """What one process planned and staged: files, their statuses, how many differ, and what it knows of emitters."""
 
     planned: Sequence[PlannedFile]
     statuses: Mapping[str, Status]
     written: int
-
-
-def _summary(shares: Sequence[StagedFiles], started: float) -> Summary:
-    files, written = sum(len(share.planned) for share in shares), sum(share.written for share in shares)
-    return Summary(files, written, files - written, time.perf_counter() - started)
+    states: Mapping[str, EmitterState]
+    fragments: Mapping[str, FragmentCounts]
+    faults: Sequence[Diagnostic]
+    warnings: Sequence[Diagnostic]
 
 
 class OutputWriter:
     """Plans, renders and writes the files of emitters.
 
-    `folders` gives each output folder's name its path. `is_chosen` tells which files the run makes, None for all; the
-    others do not exist for it. `format_file` gives the formatted bytes of the file at a path, and may raise Fault; runs
-    with it have no previous build. If there is a `journal`, staging folders are noted in it. With `known_outputs`, no
-    file besides these is replaced that does not say that it is generated.
+    `folders` gives each output folder's name its path, and `sink` has the warnings of the run. `is_chosen` tells which
+    files the run makes, None for all; the others do not exist for it. `format_file` gives the formatted bytes of the
+    file at a path, and may raise Fault; runs with it have no previous build. If there is a `journal`, staging folders
+    are noted in it. With `known_outputs`, no file besides these is replaced that does not say that it is generated.
     """
 
-    __slots__ = ("_folders", "_format_file", "_is_chosen", "journal", "known_outputs")
+    __slots__ = ("_folders", "_format_file", "_fragments", "_is_chosen", "_sink", "_states", "journal", "known_outputs")
 
     def __init__(
         self,
         folders: Mapping[str, str | PathLike[str]],
+        sink: Diagnostics,
         is_chosen: Callable[[FileSpec], bool] | None = None,
         format_file: Callable[[str, bytes], bytes] | None = None,
     ) -> None:
         self._folders = folders
+        self._sink = sink
         self._is_chosen = is_chosen
         self._format_file = format_file
+        self._states: dict[str, EmitterState] = {}
+        self._fragments: dict[str, FragmentCounts] = {}
         self.journal: Journal | None = None
         self.known_outputs: Collection[str] | None = None
 
@@ -100,69 +117,73 @@ class OutputWriter:
         yield from self._plan_files(tasks, Plan(self._folders) if plan is None else plan, sink)
         sink.raise_if_errors()
 
-    def render_files(self, tasks: Iterable[Task]) -> Iterator[tuple[PlannedFile, FileSpec, str | None]]:
-        """Each file with its spec and the name of its template, once it is rendered; nothing is written.
+    def rendered_files(self, tasks: Iterable[Task]) -> Iterator[tuple[PlannedFile, FileSpec, str | None, bytes | None]]:
+        """Each file with its spec, the name of its template, and its bytes, once rendered; nothing is written.
 
-        Raises FaultsFound with all faults of planning and rendering.
+        Raises FaultsFound with all faults of planning and rendering, after the last file.
         """
         sink = Diagnostics()
         for planned, files, spec in self._plan_files(tasks, Plan(self._folders), sink):
-            self._render(files, spec, planned.target, None, sink)
-            yield planned, spec, files.emitter.template
+            yield planned, spec, files.emitter.template, self._render(files, spec, planned.target, None, sink)
         sink.raise_if_errors()
-
-    def differing(self, tasks: Iterable[Task]) -> list[str]:
-        """Paths of the files that are not on disk with the bytes that they should have.
-
-        Raises FaultsFound with all faults of planning and rendering.
-        """
-        sink = Diagnostics()
-        differing = []
-        for planned, files, spec in self._plan_files(tasks, Plan(self._folders), sink):
-            data = self._render(files, spec, planned.target, None, sink)
-            if data is not None and not file_holds(planned.target, data):
-                differing.append(planned.target)
-        sink.raise_if_errors()
-        return differing
 
     def write(
         self,
         tasks: Iterable[Task],
-        statuses: dict[str, Status],
         previous: PreviousBuild | None = None,
         report: Report | None = None,
-    ) -> Summary:
-        """Write the files that differ from what is on disk. `statuses` gets the status of every file, by its path.
+        processes: int = 1,
+    ) -> Outcome:
+        """Write the files that differ from what is on disk, with the tasks shared by several processes.
 
-        Raises FaultsFound with all faults of planning and rendering, or with the first of writing; files that were
-        there before the run are then as they were.
+        `report` hears of the files that this process makes, and not of the others'. Raises FaultsFound with all faults
+        of planning and rendering, or with the first of writing; files that were there before the run are then as they
+        were.
         """
-        started = time.perf_counter()
-        sink = Diagnostics()
-        staged: StagedFiles | None = None
+        started, process, reported = time.perf_counter(), os.getpid(), len(self._sink)
+        tasks = list(tasks)
+        width = min(len(tasks), MOST_TASKS) if processes > 1 else 1
+
+        def work(writer: Writer, taken: Iterator[int]) -> ProcessShare:
+            own_tasks = (task for number in taken for task in tasks[number::width])
+            share = self._stage(writer, own_tasks, previous, report if os.getpid() == process else None)
+            return share._replace(warnings=self._sink.since(reported))
+
+        def check(shares: Sequence[ProcessShare]) -> None:
+            sink, plan = Diagnostics(), Plan(self._folders)
+            for share in shares:
+                sink.extend(share.faults)
+                # Each process has planned its own files without those of the others.
+                for planned in share.planned if len(shares) > 1 else ():
+                    try:
+                        plan.add(planned.emitter, planned.folder, planned.path)
+                    except Fault as fault:
+                        sink.add(fault.diagnostic)
+            sink.raise_if_errors()
+
         try:
-            with Writer(self.journal) as writer:
-                staged = self._stage(writer, tasks, sink, previous, report)
-                sink.raise_if_errors()
+            shares = share_work(processes, range(width), work, check, self.journal)
         except Fault as fault:
-            sink.add(fault.diagnostic)
-        sink.raise_if_errors()
-        assert staged is not None
-        statuses.update(staged.statuses)
-        return _summary([staged], started)
+            raise FaultsFound((fault.diagnostic,)) from None
+        # The first share is of this process, whose warnings are in the sink.
+        for share in shares[1:]:
+            self._sink.extend(share.warnings)
+        files, written = sum(len(share.planned) for share in shares), sum(share.written for share in shares)
+        return Outcome(
+            Summary(files, written, files - written, time.perf_counter() - started),
+            {path: status for share in shares for path, status in share.statuses.items()},
+            {name: state for share in shares for name, state in share.states.items()},
+            {name: counts for share in shares for name, counts in share.fragments.items()},
+        )
 
     def _stage(
-        self,
-        writer: Writer,
-        tasks: Iterable[Task],
-        sink: Diagnostics,
-        previous: PreviousBuild | None,
-        report: Report | None,
-    ) -> StagedFiles:
-        """Hand the files to a writer; faults of planning and rendering go to the sink."""
-        plan = Plan(self._folders)
+        self, writer: Writer, tasks: Iterable[Task], previous: PreviousBuild | None, report: Report | None
+    ) -> ProcessShare:
+        """Hand the files of tasks to a writer, until there is a fault."""
+        sink, plan = Diagnostics(), Plan(self._folders)
         written = 0
         statuses: dict[str, Status] = {}
+        self._states, self._fragments = {}, {}
         for planned, files, spec in self._plan_files(tasks, plan, sink):
             data = self._render(files, spec, planned.target, previous, sink)
             if sink.has_errors:
@@ -173,49 +194,8 @@ class OutputWriter:
             written += differs
             if report is not None:
                 report(planned, differs)
-        return StagedFiles(plan.outputs, {**writer.statuses, **statuses}, written)
-
-    def write_shared(
-        self,
-        processes: int,
-        tasks: Sequence[Task],
-        notes: Callable[[], Note],
-        previous: PreviousBuild | None,
-        report: Report | None,
-    ) -> tuple[Summary, dict[str, Status], list[Note]]:
-        """Write files as `write` does, with the tasks shared by several processes, and give the status of each file.
-
-        `notes` is called in each process when its tasks are done; the results of all processes are returned. `report`
-        hears of the files that this process makes, and not of the others'.
-        """
-        started = time.perf_counter()
-        width = min(len(tasks), MOST_TASKS)
-        process = os.getpid()
-
-        def work(writer: Writer, taken: Iterator[int]) -> tuple[StagedFiles, Sequence[Diagnostic], Note]:
-            sink = Diagnostics()
-            own_tasks = (task for number in taken for task in tasks[number::width])
-            staged = self._stage(writer, own_tasks, sink, previous, report if os.getpid() == process else None)
-            return staged, sink.sorted(), notes()
-
-        def check(results: Sequence[tuple[StagedFiles, Sequence[Diagnostic], Note]]) -> None:
-            sink = Diagnostics()
-            plan = Plan(self._folders)
-            for staged, diagnostics, _ in results:
-                sink.extend(diagnostics)
-                for planned in staged.planned:
-                    try:
-                        plan.add(planned.emitter, planned.folder, planned.path)
-                    except Fault as fault:
-                        sink.add(fault.diagnostic)
-            sink.raise_if_errors()
-
-        try:
-            results = share_work(processes, range(width), work, check, self.journal)
-        except Fault as fault:
-            raise FaultsFound((fault.diagnostic,)) from None
-        statuses = {path: status for staged, _, _ in results for path, status in staged.statuses.items()}
-        return _summary([staged for staged, _, _ in results], started), statuses, [note for _, _, note in results]
+        statuses = {**writer.statuses, **statuses}
+        return ProcessShare(plan.outputs, statuses, written, self._states, self._fragments, sink.sorted(), ())
 
     def _plan_files(
         self, tasks: Iterable[Task], plan: Plan, sink: Diagnostics
@@ -231,7 +211,8 @@ class OutputWriter:
                         sink.extend(files.new_diagnostics(fault))
                     else:
                         yield planned, files, spec
-                files.finish()
+                if files.spans:
+                    self._states[files.name], self._fragments[files.name] = files.state(), files.fragment_counts()
             except (Fault, FaultsFound) as fault:
                 sink.take(fault)
 

@@ -166,7 +166,7 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     elif not _writes_nothing(arguments):
         with incremental.turn() as journal:
             lists = _write_lists(arguments, generation, journal)
-            incremental.remember(generation.sink, lists, {}, source_outputs=generation.source_outputs())
+            incremental.remember(generation.sink, lists, {}, generation.source_outputs())
     return console.SUCCESS
 
 

@@ -88,7 +88,6 @@ def write_cached(version: str, wheel: str, url: str, wheel_sha256: str | None, c
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Writes or replaces a file atomically."""
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")

@@ -429,16 +429,15 @@ class RemoteFile:
     Raises RangesRefusedError if the server sends only whole files.
     """
 
-    def __init__(self, client: Client, url: str, tail: int = TAIL) -> None:
+    def __init__(self, client: Client, url: str) -> None:
         self._client = client
         self._url = url
         self._at = 0
-        part = self._end(tail)
+        part = self._end(TAIL)
         self.size = part.size
         self._parts = [part]
 
     def _end(self, length: int) -> _Part:
-        """The last bytes of the file."""
         try:
             part = self._client.part(self._url, f"bytes=-{length}", length)
         except RangesRefusedError:

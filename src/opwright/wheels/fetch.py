@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
 from opwright.release.store import PACKAGED, InputPaths, member_of
@@ -28,7 +29,9 @@ def fetch_inputs(version: str, consent: Consent, sink: Diagnostics | None = None
     cached = load_cached(name)
     if cached is not None and (cached.wheel_sha256 is not None or not consent.require_hashes):
         origin = f"{cached.wheel} (cached)"
-        return Inputs(CachedStore(cached.folder, cached.contents, _reopener(name, consent)), origin, name)
+        return Inputs(
+            CachedStore(cached.folder, cached.contents, lambda: open_wheel(_PYTORCH, name, consent)), origin, name
+        )
     return _fetch(name, consent, sink)
 
 
@@ -71,28 +74,18 @@ def open_wheel(project: str, version: str, consent: Consent | None = None) -> Wh
     return choose_wheel(project, version, consent or Consent()).wheel
 
 
-def _reopener(version: str, consent: Consent) -> Callable[[], Wheel]:
-    """A function that finds and opens the wheel again, for members that are not cached."""
-    return lambda: open_wheel(_PYTORCH, version, consent)
-
-
 class CachedStore:
     """Cached inputs, verified when they were loaded. Other members are read from the wheel."""
-
-    __slots__ = ("_contents", "_folder", "_open_wheel", "_wheel")
 
     def __init__(self, folder: str, contents: Mapping[str, bytes], open_wheel: Callable[[], Wheel]) -> None:
         self._folder = folder
         self._contents = contents
         self._open_wheel = open_wheel
-        self._wheel: Wheel | None = None
 
-    @property
+    @cached_property
     def wheel(self) -> Wheel:
         """The wheel that the inputs came from, opened on first use."""
-        if self._wheel is None:
-            self._wheel = self._open_wheel()
-        return self._wheel
+        return self._open_wheel()
 
     def display_path(self, name: str) -> str:
         """The file's path in the cache."""
@@ -150,7 +143,7 @@ _FOLDERS: Final = tuple(
 _LIBRARY: Final = f"{_INCLUDE}torch/csrc/stable/library.h"
 
 
-def stable_headers(version: str, consent: Consent | None = None) -> str:
+def stable_headers(version: str) -> str:
     """The folder of the headers for an include path, such as those of `2.10.0`, kept in the user's cache.
 
     Raises Fault if there is no such release, or if it has no stable API.
@@ -159,7 +152,7 @@ def stable_headers(version: str, consent: Consent | None = None) -> str:
     folder = os.path.join(root, version)
     if os.path.isdir(folder):
         return folder
-    wheel = open_wheel(_PYTORCH, version, consent)
+    wheel = open_wheel(_PYTORCH, version)
     names = [name for name in wheel.names(_INCLUDE) if name.startswith(_FOLDERS) and not name.endswith("/")]
     if _LIBRARY not in names:
         raise Fault.at(INPUT_MISSING, f"PyTorch {version} has no stable C++ API", help="name 2.10.0 or a later release")

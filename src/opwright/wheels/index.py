@@ -143,7 +143,6 @@ def _link(link: WheelLink, entry: Mapping[str, object], place_of: Callable[[str]
 
 
 def _json_entries(place: str, content: bytes) -> list[Mapping[str, object]]:
-    """The links of a page in JSON (PEP 691)."""
     try:
         root = json.loads(content)
     except (ValueError, RecursionError) as error:

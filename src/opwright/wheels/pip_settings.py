@@ -63,7 +63,6 @@ def load_index_settings() -> IndexSettings:
 
 
 def _timeout(text: str | None) -> float:
-    """The seconds of pip's setting `timeout`."""
     try:
         seconds = float(text) if text else _DEFAULT_TIMEOUT
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import cached_property
 
 from opwright.release.store import (
     GENERATOR,
@@ -25,23 +26,18 @@ from opwright.wheels.wheel import Wheel
 class WheelStore:
     """Inputs inside a wheel. The first access reads all of them, to read few ranges."""
 
-    __slots__ = ("_contents", "_wheel")
-
     def __init__(self, wheel: Wheel) -> None:
         self._wheel = wheel
-        self._contents: dict[str, bytes] | None = None
 
-    @property
+    @cached_property
     def contents(self) -> dict[str, bytes]:
         """The bytes of every input, by name."""
-        if self._contents is None:
-            paths = [path for prefix in MEMBER_PREFIXES for path in self._wheel.names(prefix)]
-            members = {path: name_of(path) for path in paths if is_input_name(name_of(path))}
-            read = self._wheel.read(members)
-            self._wheel.check_complete(PACKAGED)
-            # Wheels for Windows have Windows' line breaks; the generated files are the same.
-            self._contents = {name: read[path].replace(b"\r\n", b"\n") for path, name in members.items()}
-        return self._contents
+        paths = [path for prefix in MEMBER_PREFIXES for path in self._wheel.names(prefix)]
+        members = {path: name_of(path) for path in paths if is_input_name(name_of(path))}
+        read = self._wheel.read(members)
+        self._wheel.check_complete(PACKAGED)
+        # Wheels for Windows have Windows' line breaks; the generated files are the same.
+        return {name: read[path].replace(b"\r\n", b"\n") for path, name in members.items()}
 
     def display_path(self, name: str) -> str:
         """The wheel's name and the path inside it."""

@@ -72,21 +72,15 @@ def find_path(root: Node, span: Span) -> list[Node]:
     node: Node | None = root
     while node is not None:
         path.append(node)
-        node = next((child for child in _children(node) if child.start <= span.start and span.end <= child.end), None)
+        node = next((child for child in children(node) if child.start <= span.start and span.end <= child.end), None)
     return path
 
 
 def children(node: Node) -> list[Node]:
     """Items of a list, or the keys and values of a mapping; none of a scalar."""
-    return [*_children(node)]
-
-
-def _children(node: Node) -> Iterator[Node]:
-    if isinstance(node, SequenceNode):
-        yield from node.items
-    elif isinstance(node, MappingNode):
-        for entry in node.entries:
-            yield from entry
+    if isinstance(node, MappingNode):
+        return [child for entry in node.entries for child in entry]
+    return [*node.items] if isinstance(node, SequenceNode) else []
 
 
 def deleted_field(mapping: MappingNode, key: Scalar) -> Edits:

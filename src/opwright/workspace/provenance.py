@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, groupby
 from operator import itemgetter
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import public_api
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
-from opwright.incremental.fingerprints import FINGERPRINT_SIZE, held_by
+from opwright.incremental.fingerprints import held_by, split_fingerprints
 from opwright.incremental.patch import SlotSpans
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -32,7 +32,8 @@ from opwright.source.text import SourceFile
 if TYPE_CHECKING:
     from opwright.incremental.emitter_files import EmitterFiles
     from opwright.incremental.previous_build import EmitterState
-    from opwright.run.generation import Generation, Outcome
+    from opwright.run.generation import Generation
+    from opwright.run.output_writer import Outcome
 
 Owners: TypeAlias = tuple[object, ...]
 """The overloads, or the tag, that a line was made for; several if it was made for all of them together."""
@@ -256,12 +257,7 @@ def origins_of_differences(old: MadeFiles, new: MadeFiles) -> tuple[dict[str, Fi
 
 
 def _fingerprints(state: EmitterState) -> frozenset[bytes]:
-    return frozenset(part for spans in state.files.values() for part in _parts(spans.fingerprints))
-
-
-def _parts(fingerprints: bytes) -> list[bytes]:
-    """Fingerprint of each unit."""
-    return [fingerprints[start : start + FINGERPRINT_SIZE] for start in range(0, len(fingerprints), FINGERPRINT_SIZE)]
+    return frozenset(part for spans in state.files.values() for part in split_fingerprints(spans.fingerprints))
 
 
 def _origins(
@@ -291,30 +287,34 @@ def _origins(
             target = planned.target
             if contents is not None and target not in contents:
                 continue
-            data = _contents_of(target) if contents is None else contents[target]
+            if contents is None:
+                with open(target, "rb") as stream:
+                    data = stream.read()
+            else:
+                data = contents[target]
             lines, owners = files.lines(spec.path, spec.units, data)
             file_slot_owners.complete(owners, lines, own_lines, emitter)
             file_origins[target] = FileOrigin(emitter.name, _line_origins(owners), () if contents is None else lines)
     return file_origins
 
 
-def _contents_of(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read()
-
-
 class _EmitterFiles:
     """Units of an emitter, and which lines of its files they made. Units with `same` fingerprints are in two runs."""
 
     def __init__(self, job: Job, files: EmitterFiles, state: EmitterState | None, same: frozenset[bytes]) -> None:
-        self._units: Final = files.units
-        self._job: Final = job
         self._emitter: Final = files.emitter
         self._state: Final = state
         self._same: Final = same
-        self._functions: Final[dict[int, tuple[NativeFunction, ...]]] = {}
-        self._alone: Final[dict[int, Mapping[str, Owners]]] = {}
-        self._chunks: Final[dict[tuple[int, tuple[str, ...]], Sequence[Owners]]] = {}
+        # Of a sharded family each chunk stands in two files.
+        self._functions_of: Final[Callable[[int], tuple[NativeFunction, ...]]] = cache(
+            lambda number: functions_of_unit(files.units[number])
+        )
+        alone_of: Callable[[int], Mapping[str, Owners]] = cache(
+            lambda number: lines_alone(files.units[number], self._functions_of(number), files.emitter, job)
+        )
+        self._owners_within: Final[Callable[[int, tuple[str, ...]], Sequence[Owners]]] = cache(
+            lambda number, lines: unit_owners(lines, self._functions_of(number), alone_of(number))
+        )
 
     def lines(self, path: str, numbers: Sequence[int], data: bytes) -> tuple[Sequence[str], list[Owners]]:
         """Lines of a file without those of equal units, and the owners of each, as far as its units tell."""
@@ -328,7 +328,7 @@ class _EmitterFiles:
             if len(functions) == 1:
                 owners[first:last] = [functions] * (last - first)
             elif functions:
-                owners[first:last] = self._owners_within(number, functions, tuple(lines[first:last]))
+                owners[first:last] = self._owners_within(number, tuple(lines[first:last]))
         return lines, owners
 
     def _unit_lines(
@@ -338,7 +338,10 @@ class _EmitterFiles:
         spans = None if self._state is None else self._state.files.get(path)
         if spans is None or spans.slots is None:
             return data, ()
-        units = [(number, part in self._same) for number, part in zip(numbers, _parts(spans.fingerprints), strict=True)]
+        units = [
+            (number, part in self._same)
+            for number, part in zip(numbers, split_fingerprints(spans.fingerprints), strict=True)
+        ]
         gap = 0 if self._emitter.template is None else 1
         cut = _Cut(data)
         for slot in spans.slots:
@@ -346,29 +349,6 @@ class _EmitterFiles:
                 if not is_equal or not cut.leave_out(start, end):
                     cut.keep(number, start, end)
         return cut.text(), cut.ranges
-
-    def _owners_within(
-        self, number: int, functions: tuple[NativeFunction, ...], lines: tuple[str, ...]
-    ) -> Sequence[Owners]:
-        """Owners of a chunk's lines; of a sharded family each chunk stands in two files."""
-        owners = self._chunks.get((number, lines))
-        if owners is None:
-            owners = self._chunks[number, lines] = unit_owners(lines, functions, self._alone_of(number))
-        return owners
-
-    def _functions_of(self, number: int) -> tuple[NativeFunction, ...]:
-        functions = self._functions.get(number)
-        if functions is None:
-            functions = self._functions[number] = functions_of_unit(self._units[number])
-        return functions
-
-    def _alone_of(self, number: int) -> Mapping[str, Owners]:
-        """Lines of the unit's fragment with each of its functions alone, and their owners."""
-        alone = self._alone.get(number)
-        if alone is None:
-            alone = lines_alone(self._units[number], self._functions_of(number), self._emitter, self._job)
-            self._alone[number] = alone
-        return alone
 
 
 def lines_alone(

@@ -26,7 +26,7 @@ from json import dumps, loads
 from types import TracebackType
 from typing import Final, NamedTuple
 
-from opwright.files.lock import FolderLock
+from opwright.files.lock import folder_lock
 from opwright.files.plain_files import make_folders
 from opwright.files.staging import (
     Journal,
@@ -164,28 +164,28 @@ class UserFiles:
     Entering it finishes what a killed run left. The journal is for files that the run makes.
     """
 
-    __slots__ = ("_folder", "_groups", "_lock", "journal")
+    __slots__ = ("_folder", "_groups", "_is_held", "_lock", "journal")
 
     journal: Journal
 
     def __init__(self) -> None:
         self._folder = _state_folder()
         self._groups: list[str] = []
-        self._lock = FolderLock(self._folder)
+        self._lock = folder_lock(self._folder)
+        self._is_held = False
 
     def __enter__(self) -> UserFiles:
         with contextlib.suppress(OSError):
             make_folders(os.path.dirname(self._folder))
             # The records have contents of files that others may not read.
             os.mkdir(self._folder, 0o700)
-        self._lock.__enter__()
-        if self._lock.is_held:
-            for name in filter(_is_record, os.listdir(self._folder)):
-                _finish(os.path.join(self._folder, name))
-            for name in os.listdir(self._folder):
-                if name.endswith(_GROUP_SUFFIX):
-                    self._take_back(os.path.join(self._folder, name))
-        self.journal = Journal(self._folder, None, locked=self._lock.is_held)
+        self._is_held = self._lock.__enter__()
+        if self._is_held:
+            for path in self._left(_SUFFIX):
+                _finish(path)
+            for path in self._left(_GROUP_SUFFIX):
+                self._take_back(path)
+        self.journal = Journal(self._folder, None, locked=self._is_held)
         self.journal.__enter__()
         return self
 
@@ -198,12 +198,16 @@ class UserFiles:
             _remove(record)
         self._lock.__exit__(kind, error, trace)
 
+    def _left(self, suffix: str) -> list[str]:
+        """Records of killed runs."""
+        return [os.path.join(self._folder, name) for name in os.listdir(self._folder) if name.endswith(suffix)]
+
     def together(self, changes: Iterable[tuple[str, bytes | None, bytes]]) -> None:
         """Note files that are about to be replaced or made, which belong together, with their old and new contents.
 
         If this run is killed before its context ends, the next one gives each of them its old contents again.
         """
-        if not self._lock.is_held:
+        if not self._is_held:
             return
         path = os.path.join(self._folder, os.urandom(8).hex() + _GROUP_SUFFIX)
         fields = [
@@ -216,7 +220,7 @@ class UserFiles:
     def _take_back(self, record: str) -> None:
         """Give the files of a killed run their old contents, but for those that someone saved meanwhile."""
         with contextlib.suppress(OSError, ValueError, TypeError):
-            for target, old, new in loads(read_checked_state(record, _GROUP_FORMAT)[1]):
+            for target, old, new in loads(read_checked_state(record, _GROUP_FORMAT)):
                 with contextlib.suppress(Fault, OSError):
                     if old is not None:
                         self.replace(target, new.encode("latin-1"), old.encode("latin-1"))
@@ -302,7 +306,7 @@ class UserFiles:
 
     def _record(self, change: _Replacement) -> str:
         """Write the record of a replacement; its path, or nothing if the user's cache cannot be written."""
-        if not self._lock.is_held:
+        if not self._is_held:
             return ""
         path = os.path.join(self._folder, os.urandom(8).hex() + _SUFFIX)
         fields = [change.target, change.old.decode("latin-1"), change.new.decode("latin-1"), change.staged]
@@ -321,14 +325,10 @@ def _state_folder() -> str:
     return os.path.join(cache_folder(), "state", "user-files")
 
 
-def _is_record(name: str) -> bool:
-    return name.endswith(_SUFFIX)
-
-
 def _finish(record: str) -> None:
     """Finish the replacement of a killed run."""
     with contextlib.suppress(OSError, ValueError, TypeError):
-        target, old, new, staged = loads(read_checked_state(record, _FORMAT)[1])
+        target, old, new, staged = loads(read_checked_state(record, _FORMAT))
         change = _Replacement(target, old.encode("latin-1"), new.encode("latin-1"), staged)
         if change.staged:
             # If the new contents are in place, the other file is the old one, or what someone saved in between.
@@ -424,7 +424,6 @@ def _attributes(path: str) -> Mapping[str, bytes]:
 
 
 def _holds(path: str, data: bytes) -> bool:
-    """Whether a file has these contents."""
     with contextlib.suppress(OSError):
         handle = os.open(path, _READ)
         try:

@@ -12,8 +12,7 @@ import os
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from opwright.files.links import check_links
-from opwright.files.writer import Writer, write_fault
+from opwright.files.writer import Writer, check_links, write_fault
 from opwright.source.codes import CHANGED_MEANWHILE, NOT_A_FILE, OUTPUT_EXISTS
 from opwright.source.diagnostic import Fault
 from opwright.workspace.user_files import UserFiles

@@ -88,7 +88,6 @@ def _inner(text: str) -> str:
 
 
 def _starlark_list(name: str, texts: Iterable[str], indent: str = "        ", end: str = ",") -> list[str]:
-    """Lines of a list with a name."""
     rows = [f"{indent}    {starlark_string(text)}," for text in texts]
     return [f"{indent}{name} = [", *rows, f"{indent}]{end}"] if rows else [f"{indent}{name} = []{end}"]
 
@@ -100,7 +99,11 @@ def meson_files(description: Description, to_source: str) -> dict[str, str]:
     program, and `opwright_torch`, the folder with PyTorch's inputs, before it calls `subdir`.
     """
     actions = {posixpath.dirname(action.outputs[0]): action for action in description.actions}
-    folders = {"", *[above for folder in actions for above in _folders_above(folder)]}
+    folders = {""}
+    for folder in actions:
+        while folder not in folders:
+            folders.add(folder)
+            folder = posixpath.dirname(folder)
     return {
         posixpath.join(folder, "meson.build"): "\n".join(
             [
@@ -110,24 +113,15 @@ def meson_files(description: Description, to_source: str) -> dict[str, str]:
                 *[
                     f"subdir({meson_string(posixpath.basename(inner))})"
                     for inner in sorted(folders)
-                    if _is_in(inner, folder)
+                    if inner and posixpath.dirname(inner) == folder
                 ],
-                *([] if folder else _lists(actions)),
+                # All targets, for the sources of libraries that compile or include their outputs.
+                *([] if folder else [f"opwright_targets = [{', '.join(map(_variable, sorted(actions)))}]"]),
                 "",
             ]
         )
         for folder in sorted(folders)
     }
-
-
-def _folders_above(folder: str) -> list[str]:
-    """A folder and those above it."""
-    parts = folder.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-
-
-def _is_in(inner: str, folder: str) -> bool:
-    return bool(inner) and posixpath.dirname(inner) == folder
 
 
 def _head(to_source: str) -> list[str]:
@@ -136,11 +130,6 @@ def _head(to_source: str) -> list[str]:
         f"opwright_source = meson.current_source_dir() / {meson_string(to_source)}",
         "opwright_out = meson.current_build_dir()",
     ]
-
-
-def _lists(actions: Iterable[str]) -> list[str]:
-    """List of all targets, for the sources of libraries that compile or include their outputs."""
-    return [f"opwright_targets = [{', '.join([_variable(folder) for folder in sorted(actions)])}]"]
 
 
 def _target(action: Action, folder: str) -> list[str]:
@@ -235,17 +224,14 @@ def json_text(description: Description) -> str:
 
 
 def _action(action: Action) -> dict[str, object]:
+    texts = [f"{{torch}}/{word.text}" if word.place is WordPlace.TORCH else word.text for word in action.words]
     return {
         "name": action.name,
-        "arguments": ["generate", "--out", "{out}", *map(_json_argument, action.words)],
+        "arguments": ["generate", "--out", "{out}", *texts],
         "files": list(action.files),
         "torch_files": list(action.torch_files),
         "outputs": list(action.outputs),
     }
-
-
-def _json_argument(word: Word) -> str:
-    return f"{{torch}}/{word.text}" if word.place is WordPlace.TORCH else word.text
 
 
 def ninja_text(description: Description) -> str:

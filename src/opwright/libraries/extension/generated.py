@@ -17,8 +17,9 @@ from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
-from opwright.run.generation import Generation, Outcome
+from opwright.run.generation import Generation
 from opwright.run.incremental_generation import generate
+from opwright.run.output_writer import Outcome
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.span import Span

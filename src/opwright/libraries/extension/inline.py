@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Final, NamedTuple
 
 from opwright.cpp.text import include_line
-from opwright.files.lock import FolderLock
+from opwright.files.lock import folder_lock
 from opwright.incremental.identity import tool_identity
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.generated import GeneratedCode, write_code
@@ -130,7 +130,7 @@ def build_texts(
     top = code_cache()
     build = find_kept(top, key)
     if build is None:
-        with FolderLock(os.path.join(top, "locks", key)):
+        with folder_lock(os.path.join(top, "locks", key)):
             build = find_kept(top, key)
             if build is None:
                 with _reported_mistakes():

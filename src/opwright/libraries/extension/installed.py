@@ -7,10 +7,9 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from opwright.files.marks import check_replaced, says_generated
 from opwright.files.plain_files import read_plain_file, real_path, remove_below
 from opwright.files.staging import replace_state
-from opwright.files.writer import write_file
+from opwright.files.writer import check_replaced, says_generated, write_file
 
 #: What follows the name of a place where files are noted that do not say that they are generated.
 _UNMARKED: Final = ", without a mark"

@@ -67,7 +67,7 @@ def short_hash(*texts: str) -> str:
 def find_kept(folder: str, key: str) -> KeptResult | None:
     """Result that was kept for a key and for the files as they are now; None if there is none."""
     try:
-        _, body = read_checked_state(_record(folder, key), _FORMAT)
+        body = read_checked_state(_record(folder, key), _FORMAT)
         stamps = InputStamps.from_manifest(*json.loads(body))
     except (OSError, TypeError, ValueError):
         return None

@@ -60,7 +60,7 @@ class BuildCommands:
         `compiler` is the one of setuptools. Raises RuntimeError if a command of Ninja fails, else what linking raises.
         """
         try:
-            _, body = read_checked_state(self._path, _FORMAT)
+            body = read_checked_state(self._path, _FORMAT)
             key, ninja, (objects, _, *more), options = json.loads(body)
         except (OSError, ValueError):
             return False

@@ -73,7 +73,7 @@ class ReadFiles:
 
     def _noted(self) -> dict[str, dict[str, _Status]]:
         try:
-            _, body = read_checked_state(self._path, _FORMAT)
+            body = read_checked_state(self._path, _FORMAT)
             noted: dict[str, dict[str, _Status]] = json.loads(body)
         except (OSError, ValueError):
             return {}

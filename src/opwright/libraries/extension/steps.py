@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from opwright.builds.build_files import ninja_path, ninja_value
 from opwright.cpp.text import include_line
-from opwright.files.lock import FolderLock
+from opwright.files.lock import folder_lock
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.generated import GeneratedCode
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, read_dependencies, short_hash
@@ -176,7 +176,7 @@ def _compiled_prefix(toolchain: Toolchain, head: str, headers: Sequence[str], *,
     text = head + "".join([f"{include_line(header)}\n" for header in (*headers, _RELOADABLE)])
     key = short_hash(toolchain.identity, *toolchain.compile, text)
     folder = code_cache("headers")
-    with FolderLock(os.path.join(folder, "locks", key)):
+    with folder_lock(os.path.join(folder, "locks", key)):
         prefix = find_kept(folder, key)
         if prefix is not None:
             return prefix

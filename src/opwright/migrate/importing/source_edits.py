@@ -14,7 +14,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from opwright.files.links import check_links
+from opwright.files.writer import check_links
 from opwright.migrate.importing.cpp_cuts import CppCutter, keeps_all_else
 from opwright.migrate.importing.cuts import ByteEdit, BytePlaces, applied
 from opwright.migrate.importing.python_cuts import PythonCutter
