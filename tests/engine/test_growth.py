@@ -17,18 +17,16 @@ from opwright.cli.main import main
 from opwright.libraries.emit import parts
 from opwright.release.inputs import open_inputs
 from opwright.source.text import SourceFile
+from opwright.tools.lsp.answers import folds
 from opwright.tools.lsp.code_lens import summary_of
 from opwright.tools.lsp.completion import completions_at
 from opwright.tools.lsp.cursor import word_at
 from opwright.tools.lsp.diagnosis import quick_report
-from opwright.tools.lsp.folding import folds
-from opwright.tools.lsp.highlights import highlights_at
 from opwright.tools.lsp.hover import hover_at
 from opwright.tools.lsp.inlay_hints import hints_between
-from opwright.tools.lsp.navigation import definitions_at, references_at, symbols_in
+from opwright.tools.lsp.navigation import definitions_at, highlights_at, references_at, symbols_in
+from opwright.tools.lsp.project import FileReport, kind_of
 from opwright.tools.lsp.project import Project as OpenFiles
-from opwright.tools.lsp.project import kind_of
-from opwright.tools.lsp.reports import FileReport
 from opwright.tools.lsp.semantic_tokens import tokens_of
 from opwright.tools.lsp.worker import check_texts
 from tests.engine.project import DERIVATIVES, NO_SHIMS, WholeProject

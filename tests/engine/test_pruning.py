@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.runs import current_manifest
 from opwright.torchgen import gen
+from opwright.torchgen.programs import run_with_lists
 from tests.conformance.inputs import reference_version
 from tests.engine.project import Project, files_of
 
@@ -124,11 +126,12 @@ def test_lists_of_a_dry_run_are_made_once(program: Project) -> None:
     made = program.out.with_name("lists") / "made.cmake"
     more = ("--dry-run", "--output-dependencies", str(made))
     arguments = gen._parser().parse(words(program, *more))
-    assert not gen._is_up_to_date(arguments)
+    run = run_with_lists("gen", arguments, gen._folders(arguments), gen._families(arguments))
+    assert current_manifest(run) is None
     drop_in(program, *more)
-    assert gen._is_up_to_date(arguments)
+    assert current_manifest(run) is not None
     made.write_text("")
-    assert not gen._is_up_to_date(arguments)
+    assert current_manifest(run) is None
 
 
 def test_lists_overwrite_no_input(program: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,7 @@ from functools import cache
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import Findings, find
+from opwright.tools.check.findings import CheckedFiles, Findings, find
 from opwright.tools.check.fixing import fix_files
 from opwright.tools.check.formats import render_github, render_json, render_sarif
 from opwright.tools.check.settings import load_settings

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from opwright.tools.diff.levels import Level
+from opwright.tools.diff.records import Level
 from tests.compile.compiler import compiler_program
 from tests.library_changes.comparison import Judged, drawn_pairs, judged
 

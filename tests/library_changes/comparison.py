@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from opwright.source.diagnostic import Diagnostics, FaultsFound
 from opwright.tools.diff.compare import compare
 from opwright.tools.diff.diffing import load_side
-from opwright.tools.diff.levels import Level
+from opwright.tools.diff.records import Level
 from opwright.tools.diff.reports import verdict_on
 from tests.compile.library import BuiltLibrary, build_library
 from tests.library_changes import drawing

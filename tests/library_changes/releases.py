@@ -25,8 +25,7 @@ from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics
 from opwright.tools.diff.compare import compare
 from opwright.tools.diff.diffing import load_side
-from opwright.tools.diff.levels import Level
-from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange
+from opwright.tools.diff.records import Audience, ChangeKind, Comparison, Level, OperatorChange
 from opwright.tools.diff.reports import verdict_on
 from tests.conformance.inputs import ROOT
 from tests.conformance.report import table

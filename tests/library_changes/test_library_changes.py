@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.tools.diff.levels import Level
+from opwright.tools.diff.records import Level
 from tests.compile.conftest import program
 from tests.library_changes.comparison import drawn_pairs, judged
 

@@ -253,7 +253,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "run": ("engine/test_library_runs.py",),
     "tools/check/checking": ("tools/check", "backend/test_checked_backends.py"),
-    "tools/check/checked_files": ("tools/check", "tools/lsp/test_diagnosis.py"),
     "tools/diff/conformance": ("cli/test_conformance.py",),
     "tools/diff/diffing": ("tools/diff",),
     "tools/dump/dumping": ("tools/dump", _page("the_page_on_dumps_can_be_followed")),
@@ -316,13 +315,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "torchgen/gen_unboxing": ("cli/test_gen_unboxing.py",),
     "torchgen/generate_code": ("cli/test_autograd_programs.py", "lazy/test_runs.py"),
     "torchgen/install": ("torchgen_interface/test_forwarding.py",),
-    "torchgen/one_backend": (
+    "torchgen/programs": (
+        "cli/test_autograd_programs.py",
         "cli/test_reference_flags.py",
         "backend/test_stub_cases.py",
         "lazy",
         "engine/test_partial_runs.py",
     ),
-    "torchgen/programs": ("cli/test_autograd_programs.py",),
     "torchgen/selective_program": ("selective",),
     "torchgen/run": ("torchgen_interface/test_forwarding.py",),
     "torchgen/selective_build": ("selective", "torchgen_interface"),

@@ -34,8 +34,7 @@ from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, Fau
 from opwright.source.render import render_short, render_terminal
 from opwright.source.terminal import counted, print_rendered, say
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import Findings, find
+from opwright.tools.check.findings import CheckedFiles, Findings, find
 from opwright.tools.check.fixes import suggestion
 from opwright.tools.check.fixing import fix_files, write_changes
 from opwright.tools.check.formats import (

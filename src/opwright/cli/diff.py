@@ -42,7 +42,6 @@ from opwright.tools.diff.diffing import (
 )
 from opwright.tools.diff.generated import generated_sides
 from opwright.tools.diff.history import dated, revisions
-from opwright.tools.diff.levels import ORDER, Level, next_version
 from opwright.tools.diff.outputs import (
     OutputSide,
     compare_outputs,
@@ -51,7 +50,7 @@ from opwright.tools.diff.outputs import (
     render_text,
 )
 from opwright.tools.diff.places import placed
-from opwright.tools.diff.records import Audience, Comparison, OperatorChange
+from opwright.tools.diff.records import ORDER, Audience, Comparison, Level, OperatorChange, next_version
 
 _FORMATS: Final = ("text", "markdown", "json")
 #: Levels for which a run can fail.

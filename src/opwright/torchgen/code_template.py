@@ -9,8 +9,6 @@ from pathlib import Path
 from opwright.files.template import Template
 from opwright.source.text import SourceFile
 
-__all__ = ["CodeTemplate"]
-
 
 class CodeTemplate:
     """A text with slots such as `$name`, `${name}` and `${,name}`.
@@ -38,10 +36,8 @@ class CodeTemplate:
     def substitute(self, env: Mapping[str, object] | None = None, **kwargs: object) -> str:
         """Text with every slot filled: from the keywords, else from the mapping. Raises KeyError for others."""
         lookup = {} if env is None else env
-        slots = {name: _slot(kwargs[name] if name in kwargs else lookup[name]) for name in self._template.names}
-        return self._template.filled(slots)
-
-
-def _slot(value: object) -> str | list[str]:
-    """What a template takes for a value: lists stay lists, everything else is one text."""
-    return [str(item) for item in value] if isinstance(value, list) else str(value)
+        values = {name: kwargs[name] if name in kwargs else lookup[name] for name in self._template.names}
+        # Lists stay lists, everything else is one text.
+        return self._template.filled(
+            {name: list(map(str, value)) if isinstance(value, list) else str(value) for name, value in values.items()}
+        )

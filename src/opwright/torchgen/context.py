@@ -13,16 +13,6 @@ from typing import Any, Final, TypeVar
 from opwright.torchgen import local
 from opwright.torchgen.utils import context
 
-__all__ = [
-    "method_with_native_function",
-    "method_with_nested_native_function",
-    "native_function_manager",
-    "with_native_function",
-    "with_native_function_and",
-    "with_native_function_and_index",
-    "with_native_function_and_indices",
-]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 #: The attributes under which groups hold the operator that stands for them.

@@ -16,8 +16,6 @@ from typing import Final
 from opwright.release.local import installed_generator
 from opwright.release.store import FORWARDS
 
-__all__ = ["MARK", "PACKAGE", "ForwardingFinder", "forward", "module_file", "offered_modules"]
-
 PACKAGE: Final = "torchgen"
 #: The first line of each file of a package that forwards.
 MARK: Final = f'{FORWARDS}; `python -m opwright.torchgen.install --remove` removes it."""'

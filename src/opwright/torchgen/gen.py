@@ -18,12 +18,13 @@ from opwright.cli.arguments import (
     selection,
     spellings,
 )
-from opwright.cli.runs import current_manifest, drop_in_run_of, further_files, run_unless_current, write_edit
+from opwright.cli.runs import further_files, run_unless_current, write_edit
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.model.dispatch_key import devices
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.torchgen.lazy_attributes import lazy_attributes
+from opwright.torchgen.programs import request_of, run_with_lists, write_with_lists, writes_nothing
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -95,51 +96,23 @@ def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
     return tuple(family for family, name in _FAMILIES.items() if name in arguments.generate)
 
 
-def _identity(arguments: argparse.Namespace) -> RunIdentity:
-    """Identity of the run. Its state belongs to the install folder or, if it only makes lists, to their folder."""
-    lists = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
-    home = os.path.dirname(lists) if arguments.dry_run and lists else arguments.install_dir
-    kind = {"lists": lists or None, "dry run": arguments.dry_run}
-    return drop_in_run_of("gen", arguments, home, _folders(arguments), _families(arguments), **kind)
-
-
-def _writes_nothing(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.dry_run and not arguments.output_dependencies)
-
-
-def _is_up_to_date(arguments: argparse.Namespace) -> bool:
-    """Whether an earlier run did all that this one would do."""
-    if _writes_nothing(arguments) or not _has_folders(arguments):
-        return False
-    return current_manifest(_identity(arguments)) is not None
-
-
 def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
-    from opwright.run.request import Request
-
-    return Request(
-        inputs=inputs,
-        release=arguments.release,
-        folders=_folders(arguments),
-        families=_families(arguments),
+    return request_of(arguments, inputs, _folders(arguments), _families(arguments))._replace(
         options=options(arguments, sink, tolerant=True),
         selection=selection(arguments, sink),
         tolerant=True,
-        strict=arguments.strict,
-        refuses_edits=not arguments.tolerate_generator_edits,
         devices=chosen_devices(arguments),
     )
 
 
-def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.cli.input_arguments import completed_inputs
-    from opwright.files.writer import make_folder
     from opwright.release.inputs import from_source_path
 
     inputs = completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False)
     inputs = inputs.with_native_aot(arguments.native_aot_ops_dir, sink)
-    incremental = IncrementalGeneration(_identity(arguments))
+    incremental = IncrementalGeneration(run)
     more_files = further_files(arguments, _folders(arguments))
     make_request = partial(_request, arguments, inputs)
     # After an edit in place the lists of outputs are as they were.
@@ -151,22 +124,12 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         return console.SUCCESS
     generation = incremental.load(inputs, make_request, sink, more_files)
     generation.check_shims(note_missing=True)
+    lists: Sequence[str] = ()
     if arguments.output_dependencies:
-        from opwright.cli.extra_files import check_overwrites
         from opwright.files.depfile import list_paths
 
-        paths = list_paths(arguments.output_dependencies, _devices(arguments))
-        named = [("--output-dependencies", path) for path in paths]
-        check_overwrites(named, generation, None, incremental.stamps.files if incremental.stamps is not None else ())
-    # PyTorch's generator makes its folders in every run, even those that stay empty.
-    for folder in generation.request.folders.values():
-        make_folder(folder)
-    if not arguments.dry_run:
-        incremental.write(generation, write_extras=lambda _, journal: _write_lists(arguments, generation, journal))
-    elif not _writes_nothing(arguments):
-        with incremental.turn() as journal:
-            lists = _write_lists(arguments, generation, journal)
-            incremental.remember(generation.sink, lists, {}, generation.source_outputs())
+        lists = list_paths(arguments.output_dependencies, _devices(arguments))
+    write_with_lists(arguments, incremental, generation, lists, partial(_write_lists, arguments, generation))
     return console.SUCCESS
 
 
@@ -176,13 +139,10 @@ def _has_folders(arguments: argparse.Namespace) -> bool:
 
 
 def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal | None) -> dict[str, Status]:
-    """Write the requested lists of output files, and give the status of each."""
     from opwright.files.depfile import write_dependency_lists
 
-    if not arguments.output_dependencies:
-        return {}
-    plan = generation.plan()
-    return write_dependency_lists(arguments.output_dependencies, plan, _devices(arguments), journal)
+    path, plan = arguments.output_dependencies, generation.plan()
+    return write_dependency_lists(path, plan, _devices(arguments), journal) if path else {}
 
 
 def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -195,8 +155,9 @@ def _devices(arguments: argparse.Namespace) -> tuple[str, ...]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
-    run, is_current = _identity(arguments), _is_up_to_date(arguments)
-    return run_unless_current(run, lambda sink: _run(arguments, sink), arguments, is_current=is_current)
+    run = run_with_lists("gen", arguments, _folders(arguments), _families(arguments))
+    is_current = False if writes_nothing(arguments) or not _has_folders(arguments) else None
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments, is_current=is_current)
 
 
 if __name__ == "__main__":

@@ -22,16 +22,8 @@ from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import BackendIndex, NativeFunction, NativeFunctionsGroup, model_function
 from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.keys import DispatchKey
-from opwright.torchgen.interface.names import OperatorName
 from opwright.torchgen.interface.schema import FunctionSchema, model_schema
-
-__all__ = [
-    "gen_declaration_and_definition",
-    "gen_static_dispatch_backend_call",
-    "gen_static_dispatch_backend_call_signature",
-    "get_backend_index_for_aoti",
-    "get_fallback_op_name",
-]
+from opwright.torchgen.interface.types import OperatorName
 
 #: What tables say of the shim of an operator: its guard, and for each further version arguments and guard.
 Metadata = dict[str, "str | dict[str, list[str] | str]"]
@@ -90,18 +82,14 @@ def gen_declaration_and_definition(
     origin = model_schema(schema)
     rules = installed_rules()
     target = release_target(device, None, rules)
+    name, metadata = origin.name.text, op_metadata or {}
+    versions = [_version(name, version, value) for version, value in metadata.items() if version != "since"]
     try:
-        functions = shim_versions(origin, _row(origin.name.text, op_metadata or {}), target, backend_call)
+        functions = shim_versions(origin, ShimOperator(_guard(name, metadata), tuple(versions)), target, backend_call)
     except NoCForm as refusal:
         raise NotImplementedError(f"{refusal.what} of `{origin.name}` has no form in C: {refusal.type}") from None
     declared = [function.head if op_metadata is None else shim_declaration(function) for function in functions]
     return "\n".join(declared), "\n".join([shim_definition(function) for function in functions])
-
-
-def _row(name: str, metadata: Mapping[str, object]) -> ShimOperator:
-    """Row of an operator in Opwright's tables."""
-    versions = [_version(name, version, value) for version, value in metadata.items() if version != "since"]
-    return ShimOperator(_guard(name, metadata), tuple(versions))
 
 
 def _version(name: str, version: str, value: object) -> ShimVersion:

@@ -9,7 +9,7 @@ import argparse
 from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.torchgen.lazy_attributes import lazy_attributes
-from opwright.torchgen.one_backend import add_file_arguments, add_input_arguments, run_backend
+from opwright.torchgen.programs import add_file_arguments, add_input_arguments, run_backend
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False

@@ -20,7 +20,6 @@ from opwright.mobile.executorch.kernels import emitters as kernel_emitters
 from opwright.mobile.executorch.units import KernelEntry
 from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutorch
-from opwright.model.native_function import NativeFunction as NativeFunctionModel
 from opwright.release.inputs import from_files
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
@@ -33,9 +32,8 @@ from opwright.torchgen.executorch.model import (
     index_of_operators,
     model_operator,
 )
-from opwright.torchgen.interface.entries import stop_at_errors
 from opwright.torchgen.interface.executorch_types import refusals
-from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.faults import Invalid, stop_at_errors
 from opwright.torchgen.interface.functions import BackendMetadata, NativeFunction, function_of
 from opwright.torchgen.interface.generator import parse_native_yaml
 from opwright.torchgen.interface.installed import installed_rules
@@ -188,20 +186,15 @@ def translate_native_yaml(
         with open(aten_yaml_path, encoding="utf-8") as file:
             out_file.write(file.read())
         return
-    entries = _entries(native_yaml_path)
+    entries: list[dict[str, object]] = []
+    if native_yaml_path is not None and os.path.exists(native_yaml_path):
+        with open(native_yaml_path, encoding="utf-8") as file:
+            entries = yaml.load(file, Loader=YamlLoader) or []
     if not entries:
         return
     functions = parse_native_yaml(aten_yaml_path, tags_yaml_path).native_functions
     schemas = {str(function.func.name): str(function.func) for function in functions}
     yaml.dump([_with_schema(entry, schemas) for entry in entries], out_file, width=1000)
-
-
-def _entries(path: str | None) -> list[dict[str, object]]:
-    """Entries of a file; none without one, or for one without content."""
-    if path is None or not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        return yaml.load(file, Loader=YamlLoader) or []
 
 
 def _with_schema(entry: dict[str, object], schemas: dict[str, str]) -> dict[str, object]:
@@ -227,40 +220,30 @@ def parse_yaml_files(
 
     The second is None without such a file. Raises AssertionError with all mistakes.
     """
-    custom = _source(custom_ops_yaml_path)
-    functions = None if use_aten_lib else _source(native_yaml_path)
+    functions, custom = (
+        (SourceFile.read(path),) if path is not None and os.path.exists(path) else ()
+        for path in (None if use_aten_lib else native_yaml_path, custom_ops_yaml_path)
+    )
     request = Request(
         inputs=from_files(aten_yaml_path, tags_yaml_path, ""),
         folders={},
         options=Options(guests=(AS_REFERENCE._replace(aten_mode=use_aten_lib),)),
         selection=selector.selection,
         tolerant=True,
-        guests=(
-            ExecutorchFiles(
-                () if functions is None else (functions,),
-                () if custom is None else (custom,),
-                custom_ops_yaml_path is not None,
-            ),
-        ),
+        guests=(ExecutorchFiles(functions, custom, custom_ops_yaml_path is not None),),
     )
     sink = Diagnostics()
     job = load_executorch_job(request, installed_rules(), sink, {})
     stop_at_errors(sink)
-    parsed = _parsed(job.of(RunExecutorch).executorch.operators)
-    return parsed, None if custom_ops_yaml_path is None else _parsed(job.of(RunExecutorch).executorch.custom)
-
-
-def _source(path: str | None) -> SourceFile | None:
-    return SourceFile.read(path) if path is not None and os.path.exists(path) else None
+    loaded = job.of(RunExecutorch).executorch
+    return _parsed(loaded.operators), None if custom_ops_yaml_path is None else _parsed(loaded.custom)
 
 
 def _parsed(operators: Iterable[ExecutorchOperator]) -> ETParsedYaml:
     listed = list(operators)
-    return ETParsedYaml([_function_of(operator.function) for operator in listed], index_of_operators(listed))
-
-
-def _function_of(origin: NativeFunctionModel) -> NativeFunction:
-    """Record of a function, which is composite without `dispatch`: its field `kernels` is not a part of it."""
-    if origin.kernels:
-        return function_of(origin)
-    return function_of(origin, has_composite_implicit_autograd_kernel=True)
+    functions = []
+    for origin in [operator.function for operator in listed]:
+        # A function is composite without `dispatch`: its field `kernels` is not a part of it.
+        fields = {} if origin.kernels else {"has_composite_implicit_autograd_kernel": True}
+        functions.append(function_of(origin, **fields))
+    return ETParsedYaml(functions, index_of_operators(listed))

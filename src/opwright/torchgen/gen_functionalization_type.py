@@ -18,18 +18,6 @@ from opwright.torchgen.interface.schema import FunctionSchema, Return, model_ret
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 from opwright.torchgen.utils import FileManager
 
-__all__ = [
-    "convert_to_meta_tensors",
-    "gen_functionalization_view_meta_classes",
-    "get_mutable_redispatch_return_names",
-    "maybe_create_output",
-    "modifies_arguments",
-    "return_from_mutable_noop_redispatch",
-    "return_str",
-    "unwrap_tensor_args",
-    "wrapper_name",
-]
-
 
 def gen_functionalization_view_meta_classes(
     native_functions_path: str, tags_path: str, selector: SelectiveBuilder, install_dir: str, template_dir: str

@@ -5,26 +5,22 @@ Prints one line: the names without overloads, sorted, with blanks between them."
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import base_name, closure, graph_of
 from opwright.mobile.selective.shapes import GRAPH, NAMES
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_op_registration_allowlist", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(
         "--op-dependency",
         metavar="FILE",
         help="the dependency graph; without it the root operators need nothing",
     )
     add("--root-ops", metavar="FILE", help="a YAML list of the operators that models call", required=True)
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -35,10 +31,7 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
     return Result({}, " ".join(sorted(closure(graph, map(base_name, roots)))) + "\n")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("gen_op_registration_allowlist", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ dependency graph. Models with traced operators keep just these."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
 from json import dumps
 
 import yaml
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import graph_of
@@ -26,12 +26,10 @@ from opwright.mobile.selective.model_operators import (
 from opwright.mobile.selective.shapes import GRAPH, MODELS
 from opwright.mobile.selective.writer import operator_fields
 from opwright.model.selection import Selection
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_operators_yaml", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(*spellings("root-ops"), metavar="NAMES", help="operators that the model calls, with commas between them")
     add(
         *spellings("training-root-ops"),
@@ -57,7 +55,6 @@ def _parser() -> Parser:
         action="store_true",
         help="keep only the overloads without a name of what the root operators need",
     )
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -118,10 +115,7 @@ def _fields(selection: Selection, has_dtypes: bool) -> dict[str, object]:
     return fields
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("gen_operators_yaml", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from json import loads
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.merging import check_overloads, listed_paths, union_of
@@ -18,12 +18,10 @@ from opwright.mobile.selective.mobile_headers import mobile_header, model_regist
 from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import Selection
 from opwright.source.codes import DEBUG_INFO_WRONG
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_oplist", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(*spellings("output-dir"), metavar="DIR", help="the folder to write into", required=True)
     add(
         *spellings("model-file-list-path"),
@@ -36,7 +34,6 @@ def _parser() -> Parser:
         action="store_true",
         help="allow operators that stand for all their overloads",
     )
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -70,10 +67,7 @@ def _digests(selection: Selection, path: str, files: Files) -> list[str]:
         return []
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("gen_oplist", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,16 @@ import argparse
 import os
 
 from opwright.cli.arguments import Parser, add_drop_in_arguments
-from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import build_folders, program_families
-from opwright.run.incremental_generation import IncrementalGeneration
+from opwright.torchgen.programs import run_families
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
-    from opwright.source.diagnostic import Diagnostics
-
-__all__ = ["main"]
 
 
 def _parser() -> Parser:
@@ -53,36 +48,7 @@ def _parser() -> Parser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    families = tuple(program_families("gen_pyi"))
-    folders = build_folders(arguments.out, families)
-    run = drop_in_run_of("gen_pyi", arguments, arguments.out, folders, families)
-    return run_unless_current(run, lambda sink: _write(arguments, run, sink, folders), arguments)
-
-
-def _write(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics, folders: dict[str, str]) -> int:
-    from opwright.cli import console
-    from opwright.cli.input_arguments import completed_inputs
-    from opwright.run.request import Request
-
-    inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False, shims=False)
-    request = Request(
-        inputs=inputs,
-        folders=folders,
-        families=run.families,
-        release=arguments.release,
-        strict=arguments.strict,
-        refuses_edits=not arguments.tolerate_generator_edits,
-    )
-    incremental = IncrementalGeneration(run)
-    incremental.write(incremental.load(inputs, lambda _: request, sink))
-    return console.SUCCESS
-
-
 def _inputs(arguments: argparse.Namespace) -> Inputs:
-    """Inputs at the paths that the flags name."""
     from opwright.release.inputs import from_files
     from opwright.release.store import DOCSTRING_MODULES, STUB_TEMPLATES
 
@@ -91,6 +57,13 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
     files["autograd/deprecated.yaml"] = arguments.deprecated_functions_path
     autograd = os.path.dirname(arguments.deprecated_functions_path)
     return from_files(arguments.native_functions_path, arguments.tags_path, autograd, files)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status."""
+    arguments = _parser().parse(argv)
+    folders = build_folders(arguments.out, program_families("gen_pyi"))
+    return run_families("gen_pyi", arguments, folders=folders, open_inputs=_inputs)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.torchgen.interface.names import BaseOperatorName, OperatorName
 from opwright.torchgen.interface.schema import Argument, Arguments, FunctionSchema, Return
-from opwright.torchgen.interface.types import Annotation, BaseTy, BaseType, CustomClassType, ListType
-
-__all__ = ["ArgumentGen", "FunctionSchemaGen", "ReturnGen", "TypeGen"]
+from opwright.torchgen.interface.types import (
+    Annotation,
+    BaseOperatorName,
+    BaseTy,
+    BaseType,
+    CustomClassType,
+    ListType,
+    OperatorName,
+)
 
 #: The types of values that PyTorch defines, by its names for their classes.
 _TORCH_TYPES: Final = {

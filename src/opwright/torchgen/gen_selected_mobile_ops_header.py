@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.mobile_headers import root_header
 from opwright.mobile.selective.shapes import NAMES
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.gen_selected_mobile_ops_header", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(
         "-p",
         *spellings("yaml-file-path"),
@@ -27,7 +25,6 @@ def _parser() -> Parser:
         required=True,
     )
     add("-o", *spellings("output-file-path"), metavar="DIR", help="the folder to write the header into", required=True)
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -36,10 +33,7 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
     return Result({os.path.join(arguments.output_file_path, "selected_mobile_ops.h"): root_header(roots)})
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("gen_selected_mobile_ops_header", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import FORMATTER_FAILED, NO_FORMATTER
 from opwright.source.diagnostic import Fault
 from opwright.source.terminal import tell
+from opwright.torchgen.programs import request_of
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -78,7 +79,6 @@ def _file_path(text: str) -> str:
 
 
 def _folders(arguments: argparse.Namespace) -> dict[str, str]:
-    """Output folders by name."""
     operators, tests = arguments.generated_ops_cpp_path, arguments.generated_ops_test_cpp_path
     return {
         "static_runtime": os.path.dirname(operators) or os.curdir,
@@ -106,19 +106,12 @@ def _scope() -> LoadScope:
 def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, formatter: str | None) -> Request:
     from opwright.emit.emitter import Options
     from opwright.mobile.static_runtime.support import StaticRuntimeFiles
-    from opwright.run.request import Request
 
     names = [arguments.generated_ops_cpp_path, arguments.generated_ops_test_cpp_path]
     operators, tests = map(os.path.basename, names)
-    return Request(
-        inputs=inputs,
-        release=arguments.release,
-        folders=_folders(arguments),
-        families=run.families,
+    return request_of(arguments, inputs, _folders(arguments), run.families)._replace(
         options=Options(guests=(StaticRuntimeFiles(operators, tests),)),
         tolerant=True,
-        strict=arguments.strict,
-        refuses_edits=not arguments.tolerate_generator_edits,
         format_file=None if formatter is None else _formatting(formatter),
     )
 
@@ -139,7 +132,6 @@ def _formatting(formatter: str) -> Callable[[str, bytes], bytes]:
 
 
 def _explain(arguments: argparse.Namespace, sink: Diagnostics) -> int:
-    """Print why operators have code or none."""
     from opwright.cli import console
     from opwright.mobile.static_runtime.support import explanations
     from opwright.run.loading import load

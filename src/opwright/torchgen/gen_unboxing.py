@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from opwright.cli import console
 from opwright.cli.arguments import Parser, add_rules_arguments, selection, spellings
@@ -13,18 +11,15 @@ from opwright.cli.extra_files import check_overwrites
 from opwright.cli.input_arguments import completed_inputs
 from opwright.cli.streams import leave
 from opwright.dialects.selection.loader import load_operator_names
-from opwright.emit.registry import build_folders, program_families
-from opwright.files.depfile import cmake_list, dependency_lists
-from opwright.files.plain_files import real_path
-from opwright.files.staging import Journal
-from opwright.files.writer import Writer
+from opwright.emit.registry import program_families
+from opwright.files.depfile import dependency_lists
 from opwright.incremental.identity import RunIdentity
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation
 from opwright.run.incremental_generation import IncrementalGeneration
-from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from opwright.torchgen.programs import folders_in_one, request_of, write_list
 
 
 def _parser() -> Parser:
@@ -61,34 +56,22 @@ def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
     if names is None and arguments.names_path:
         names = load_operator_names(SourceFile.read(arguments.names_path), sink)
     arguments.op_registration_whitelist = names
-    families = tuple(program_families("gen_unboxing"))
-    request = Request(
-        inputs=completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False, shims=False),
-        release=arguments.release,
-        folders=dict.fromkeys(build_folders("", families), arguments.install_dir),
-        families=families,
-        selection=selection(arguments, sink),
-        tolerant=True,
-        strict=arguments.strict,
-        refuses_edits=not arguments.tolerate_generator_edits,
-    )
+    inputs = completed_inputs(arguments, from_source_path(arguments.source_path), sink, autograd=False, shims=False)
+    folders = folders_in_one("gen_unboxing", arguments.install_dir)
+    request = request_of(arguments, inputs, folders, program_families("gen_unboxing"))
+    request = request._replace(selection=selection(arguments, sink), tolerant=True)
     generation = Generation(request, sink)
     run = RunIdentity(arguments.install_dir, request.folders, request.families, {}, {}, apart=True)
     with IncrementalGeneration(run).turn() as journal:
         if arguments.output_dependencies:
-            _write_list(arguments.output_dependencies, generation, journal)
+            path, paths = arguments.output_dependencies, inputs.paths()
+            named = [("--output-dependencies", path)]
+            check_overwrites(named, generation, None, paths.files if paths is not None else ())
+            # No output is of a group that has a list of its own.
+            write_list(path, dependency_lists(generation.plan())[""], journal)
         if not arguments.dry_run:
             generation.write_after(None, journal=journal)
     return console.SUCCESS
-
-
-def _write_list(path: str, generation: Generation, journal: Journal) -> None:
-    """Writes the one list of this program; no output is of a group that has a list of its own."""
-    paths = generation.request.inputs.paths()
-    check_overwrites([("--output-dependencies", path)], generation, None, paths.files if paths is not None else ())
-    outputs = dependency_lists(generation.plan())[""]
-    with Writer(journal) as writer:
-        writer.write(real_path(path), os.fsencode(cmake_list(PurePath(path).stem, outputs)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,18 +10,12 @@ import argparse
 import os
 from functools import partial
 
-from opwright.cli.arguments import (
-    Parser,
-    add_drop_in_arguments,
-    selection,
-    spellings,
-    templates_as_named,
-)
+from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spellings, templates_as_named
 from opwright.cli.runs import drop_in_run_of, run_unless_current, write_all
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.run.incremental_generation import IncrementalGeneration
-from opwright.torchgen.one_backend import check_kernel_file
+from opwright.torchgen.programs import check_kernel_file, request_of
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -106,11 +100,6 @@ def _folders(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
-def _has_folders(arguments: argparse.Namespace) -> bool:
-    """Whether all output folders are there, which every run of PyTorch's program makes, whatever the subset."""
-    return all(map(os.path.isdir, _folders(arguments).values()))
-
-
 def _lazy_folder(arguments: argparse.Namespace) -> str:
     """Output folder of lazy tensors, which include directives name."""
     from pathlib import PurePath
@@ -146,11 +135,6 @@ def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     return selection_of_names(bases, for_training=True)
 
 
-def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    # The flag asks for lazy tensors, whatever the subset.
-    return (*program_families(_PROGRAM, arguments.subset), *(["lazy"] if arguments.gen_lazy_ts_backend else []))
-
-
 def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.cli.input_arguments import completed_inputs
@@ -180,19 +164,12 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
 def _request(
     arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, templates: str, sink: Diagnostics
 ) -> Request:
-    from opwright.run.request import Request
     from opwright.source.text import SourceFile
 
-    return Request(
-        inputs=inputs,
-        release=arguments.release,
-        folders=_folders(arguments),
-        families=run.families,
+    return request_of(arguments, inputs, _folders(arguments), run.families)._replace(
         options=_options(arguments, templates),
         selection=_selection(arguments, sink),
         tolerant=True,
-        strict=arguments.strict,
-        refuses_edits=not arguments.tolerate_generator_edits,
         backends=(SourceFile.read(_lazy_yaml(arguments)),) if arguments.gen_lazy_ts_backend else (),
     )
 
@@ -222,9 +199,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
     folders = _folders(arguments)
+    # The flag asks for lazy tensors, whatever the subset.
+    families = [*program_families(_PROGRAM, arguments.subset), *(["lazy"] if arguments.gen_lazy_ts_backend else [])]
     # Whatever the arguments, only this output folder holds generated files alone.
-    run = drop_in_run_of(_PROGRAM, arguments, folders["autograd"], folders, _families(arguments))
-    is_current = None if _has_folders(arguments) else False
+    run = drop_in_run_of(_PROGRAM, arguments, folders["autograd"], folders, families)
+    # Every run of PyTorch's program makes all folders, whatever the subset.
+    is_current = None if all(map(os.path.isdir, folders.values())) else False
     return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments, is_current=is_current)
 
 

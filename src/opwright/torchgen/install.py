@@ -93,7 +93,7 @@ def _replace(site: str, old: Sequence[str], files: Iterable[tuple[str, str]]) ->
                 with open(os.path.join(new, path), "x", encoding="utf-8", newline="") as stream:
                     stream.write(text)
             gone = [(path, os.path.join(staging, "old", str(number))) for number, path in enumerate(old)]
-            for name in sorted(_entries(new)):
+            for name in sorted(os.listdir(new) if os.path.isdir(new) else []):
                 source, target = os.path.join(new, name), os.path.join(site, name)
                 if target in old:
                     aside = gone.pop([path for path, _ in gone].index(target))
@@ -112,10 +112,6 @@ def _replace(site: str, old: Sequence[str], files: Iterable[tuple[str, str]]) ->
             raise
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-
-
-def _entries(folder: str) -> list[str]:
-    return os.listdir(folder) if os.path.isdir(folder) else []
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-__all__ = ["lazy_attributes"]
-
 
 def lazy_attributes(module: str) -> Callable[[str], object]:
     """A `__getattr__` for a module, which has the names that a module of the interface has.

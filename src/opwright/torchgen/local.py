@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-__all__ = ["parametrize", "use_const_ref_for_mutable_tensors", "use_ilistref_for_tensor_lists"]
-
 #: Whether mutable tensors are const references, and whether lists of tensors are lists of references.
 _CHOICES: Final[ContextVar[tuple[bool, bool]]] = ContextVar("_CHOICES")
 

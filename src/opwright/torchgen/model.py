@@ -41,7 +41,6 @@ from opwright.torchgen.interface.keys import (
     is_ufunc_dispatch_key,
     is_xpu_dispatch_key,
 )
-from opwright.torchgen.interface.names import AUGMENTED_ASSIGNMENT_NAMES, BaseOperatorName, OperatorName
 from opwright.torchgen.interface.schema import (
     Argument,
     Arguments,
@@ -52,11 +51,14 @@ from opwright.torchgen.interface.schema import (
     parse_returns,
 )
 from opwright.torchgen.interface.types import (
+    AUGMENTED_ASSIGNMENT_NAMES,
     Annotation,
+    BaseOperatorName,
     BaseTy,
     BaseType,
     CustomClassType,
     ListType,
+    OperatorName,
     OptionalType,
     Type,
 )

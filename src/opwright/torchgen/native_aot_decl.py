@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
-__all__ = ["decl_id_for_op", "load_by_path"]
-
 
 def decl_id_for_op(aten_op: str) -> str:
     """Name of an operator as a part of C++ names.

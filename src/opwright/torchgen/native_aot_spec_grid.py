@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-__all__ = ["expand_specs"]
-
 
 def expand_specs(specs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each specification with one of the values of each list, in all combinations; the last list varies fastest.

@@ -17,7 +17,6 @@ from opwright.schema.function import FunctionSchema as ModelSchema
 from opwright.schema.signature import signature_key
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.render import render_short
-from opwright.torchgen.interface.entries import by_operation
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import (
     BackendMetadata,
@@ -26,9 +25,10 @@ from opwright.torchgen.interface.functions import (
     metadata_of,
     model_function,
 )
+from opwright.torchgen.interface.generator import by_operation
 from opwright.torchgen.interface.keys import DispatchKey, SchemaKind
-from opwright.torchgen.interface.names import OperatorName, name_of
 from opwright.torchgen.interface.schema import FunctionSchema, model_schema, schema_of
+from opwright.torchgen.interface.types import OperatorName, name_of
 
 #: Operators that match no others, or of which no out overload can be made.
 OUT_OPS_THAT_DONT_GET_GROUPED_PROPERLY: Final = sorted(LONE_OUT_OVERLOADS.in_any_release)

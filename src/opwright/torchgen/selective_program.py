@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import argparse
+from collections.abc import Callable, Mapping, Sequence
 
 from opwright.cli import console
+from opwright.cli.arguments import Parser
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.small_outputs import write_outputs
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 from opwright.source.terminal import print_document, say
 
 
@@ -34,3 +36,20 @@ def run_program(work: Callable[[Files], Result]) -> int:
         return console.SUCCESS
 
     return console.run(run)
+
+
+@frozen_fields
+class Program:
+    """A program, whose arguments `declare` adds by the `add_argument` of a parser."""
+
+    name: str
+    description: str | None
+    declare: Callable[[Callable[..., object]], None]
+    work: Callable[[argparse.Namespace, Files], Result]
+
+    def __call__(self, argv: Sequence[str] | None = None) -> int:
+        """Run the program and return its exit status."""
+        parser = Parser(f"python -m opwright.torchgen.{self.name}", self.description, last_wins=True)
+        self.declare(parser.add_argument)
+        arguments = parser.parse(argv)
+        return run_program(lambda files: self.work(arguments, files))

@@ -30,23 +30,6 @@ if TYPE_CHECKING:
     #: What fills a template: the slots, or the whole text.
     Slots: TypeAlias = Callable[[], str | dict[str, Any]]
 
-__all__ = [
-    "IDENT_REGEX",
-    "FileManager",
-    "NamespaceHelper",
-    "OrderedSet",
-    "S",
-    "T",
-    "Target",
-    "assert_never",
-    "concatMap",
-    "context",
-    "dataclass_repr",
-    "make_file_manager",
-    "mapMaybe",
-    "split_name_params",
-]
-
 T = TypeVar("T")
 S = TypeVar("S")
 
@@ -191,7 +174,9 @@ class FileManager:
         for key in sharded_keys:
             if not isinstance(base.get(key, []), list):
                 raise AssertionError(f"`{key}` is a sharded key, so it is a list in base_env")
-        shards: list[dict[str, Any]] = [_copied(base, sharded_keys) for _ in range(num_shards + 1)]
+        shards: list[dict[str, Any]] = [
+            {**base, **{key: list(base.get(key, ())) for key in sharded_keys}} for _ in range(num_shards + 1)
+        ]
         for item in items:
             number = shard_number(key_fn(item), num_shards) if num_shards > 1 else 0
             for key, texts in env_callable(item).items():
@@ -211,11 +196,6 @@ class FileManager:
     def template_dir_for_comments(self) -> str:
         """Folder of the templates, from that of the generator."""
         return os.path.relpath(os.path.realpath(self.template_dir), _root()).replace(os.sep, "/")
-
-
-def _copied(env: Mapping[str, Any], lists: Iterable[str]) -> dict[str, Any]:
-    """The values, with lists of their own."""
-    return {**env, **{key: list(env.get(key, ())) for key in lists}}
 
 
 def _root() -> Path:

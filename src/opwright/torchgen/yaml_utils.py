@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 else:
     _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-__all__ = ["YamlLoader"]
-
 
 class YamlLoader(_Loader):
     """PyYAML's safe loader, in which no mapping has a key twice.

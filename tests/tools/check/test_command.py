@@ -16,10 +16,9 @@ from opwright.cli.main import main
 from opwright.release.inputs import open_inputs
 from opwright.source import codes
 from opwright.source.diagnostic import FaultsFound
-from opwright.tools.check.checked_files import CheckedFiles
 from opwright.tools.check.checking import CheckRequest
 from opwright.tools.check.checking import check as run_check
-from opwright.tools.check.findings import find
+from opwright.tools.check.findings import CheckedFiles, find
 from opwright.tools.check.fixing import fix_files, write_changes
 from opwright.tools.check.lints import LINTS
 from opwright.tools.check.settings import find_settings

@@ -17,7 +17,7 @@ from opwright.cli.main import main
 from opwright.source.diagnostic import Diagnostics
 from opwright.tools.diff.compare import compare
 from opwright.tools.diff.diffing import load_side
-from opwright.tools.diff.levels import Level
+from opwright.tools.diff.records import Level
 from opwright.tools.diff.reports import verdict_on
 
 HEAD = "namespace: acme\n"

@@ -25,9 +25,8 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.dump.data import JsonValue
-from opwright.tools.dump.document import dumped_files, parse_dump, render_dump
+from opwright.tools.dump.document import contents, dumped_files, parse_dump, print_yaml, render_dump
 from opwright.tools.dump.dumping import dump_release
-from opwright.tools.dump.yaml_text import contents, print_yaml
 from tests.tools.dump.catalogs import catalog_of, derivatives_of, functions_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -19,8 +19,7 @@ from typing import NamedTuple
 from opwright.release.inputs import Inputs, from_installed
 from opwright.source.diagnostic import Edit
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import find
+from opwright.tools.check.findings import CheckedFiles, find
 from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.lsp.operators import entries_of
 from opwright.tools.lsp.project import Project

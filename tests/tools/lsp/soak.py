@@ -12,8 +12,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import find
+from opwright.tools.check.findings import CheckedFiles, find
 from opwright.tools.check.suppressions import CodeFilter
 from tests.tools.lsp.session import NATIVE, Editor, editor, write_tree
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import find
+from opwright.tools.check.findings import CheckedFiles, find
 from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.lsp.diagnosis import diagnostic_rows, quick_report
-from opwright.tools.lsp.reports import DiagnosticRow, FileReport
+from opwright.tools.lsp.project import DiagnosticRow, FileReport
 from tests.tools.lsp.small_tree import SmallTree
 
 #: What an edit replaces, with what, and the codes of the errors afterwards.

@@ -9,8 +9,7 @@ from opwright.dialects.table import DERIVATIVES
 from opwright.model.derivatives import words_of
 from opwright.release.inputs import open_inputs
 from opwright.source.nodes import Scalar
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import find
+from opwright.tools.check.findings import CheckedFiles, find
 from opwright.tools.check.suppressions import CodeFilter
 from opwright.tools.lsp.formulas import FormulaPlace, formula_names
 from opwright.tools.lsp.operators import entry_at

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.source.text import SourceFile
-from opwright.tools.lsp.rename_operator import operator_at, rename_operator
+from opwright.tools.lsp.rename import operator_at, rename_operator
 from opwright.workspace.edits import apply_edits
 from tests.tools.lsp.small_tree import SmallTree
 

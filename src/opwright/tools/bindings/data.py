@@ -21,7 +21,6 @@ from opwright.emit.torch_stubs.hints import docstring_lines, hints_of
 from opwright.model.more_inputs import Docstring
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.release.inputs import Inputs
-from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
 from opwright.schema.function import Argument, TensorOptions
 from opwright.schema.parser import parse_type
@@ -33,7 +32,7 @@ from opwright.tools.dump.shims import shim_refusal
 from opwright.tools.explain.explanation import dispatch_records
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import ExplainRequest, load_pytorch
-from opwright.tools.explain.records import FormulaRecord, GradientRecord
+from opwright.tools.explain.records import FormulaRecord
 from opwright.tools.explain.signatures import call_text, python_signatures
 
 #: Where Python's modules with docstrings find methods, and how callers name the class.
@@ -67,8 +66,23 @@ def binding_data(function: NativeFunction, job: Job, docstrings: Mapping[str, Js
     name, record = function.name, operator_data(function)
     return {
         **record,
-        "arguments": _arguments(function, cast("list[dict[str, JsonValue]]", record["arguments"])),
-        "returns": _returns(function, cast("list[dict[str, JsonValue]]", record["returns"])),
+        "arguments": [
+            argument if default is None else {**argument, "cpp_default": default}
+            for argument, default in zip(
+                cast("list[dict[str, JsonValue]]", record["arguments"]),
+                [cpp_default(argument, symint=False) for argument in function.arguments.all],
+                strict=True,
+            )
+        ],
+        "returns": [
+            {**result, "cpp_type": shared_types.return_type(origin, function.style).text, "cpp_name": cpp_name}
+            for result, origin, cpp_name in zip(
+                cast("list[dict[str, JsonValue]]", record["returns"]),
+                function.schema.returns,
+                public_api.return_names(function),
+                strict=True,
+            )
+        ],
         "operator": name.name,
         "overload": name.overload,
         "c_name": name.unambiguous,
@@ -84,25 +98,6 @@ def binding_data(function: NativeFunction, job: Job, docstrings: Mapping[str, Js
     }
 
 
-def _arguments(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
-    """Records of the arguments, with their defaults in C++."""
-    return [
-        record if default is None else {**record, "cpp_default": default}
-        for record, argument in zip(records, function.arguments.all, strict=True)
-        for default in (cpp_default(argument, symint=False),)
-    ]
-
-
-def _returns(function: NativeFunction, records: Iterable[dict[str, JsonValue]]) -> JsonValue:
-    """Records of the returns, with their names and types in C++."""
-    return [
-        {**record, "cpp_type": shared_types.return_type(result, function.style).text, "cpp_name": name}
-        for record, result, name in zip(
-            records, function.schema.returns, public_api.return_names(function), strict=True
-        )
-    ]
-
-
 def _cpp_signatures(function: NativeFunction) -> list[CppSignature]:
     functions = public_api.function_signatures(function).all() if function.function else []
     methods = public_api.method_signatures(function).all() if function.method else []
@@ -110,7 +105,6 @@ def _cpp_signatures(function: NativeFunction) -> list[CppSignature]:
 
 
 def _cpp_data(signature: CppSignature) -> JsonValue:
-    """Record of a function or method."""
     arguments = signature.function.arguments
     places = {argument: index for index, argument in enumerate(arguments.all)}
     parameters = [_parameter_data(binding, places) for binding in signature.bindings]
@@ -181,18 +175,17 @@ def _dispatch(function: NativeFunction, job: Job) -> JsonValue:
 
 def _gradients(function: NativeFunction, job: Job) -> JsonValue:
     record = derivative_record(function, job)
-    formulas: list[JsonValue] = [_gradient_data(gradient) for gradient in record.gradients]
+    formulas: list[JsonValue] = [
+        {
+            "key": gradient.key,
+            "node": gradient.node,
+            "backward": _formulas(gradient.formulas),
+            "forward": _formulas(gradient.forward),
+            "not_differentiable": list(gradient.not_differentiable),
+        }
+        for gradient in record.gradients
+    ]
     return {"status": record.status, "text": record.text, "formulas": formulas}
-
-
-def _gradient_data(gradient: GradientRecord) -> JsonValue:
-    return {
-        "key": gradient.key,
-        "node": gradient.node,
-        "backward": _formulas(gradient.formulas),
-        "forward": _formulas(gradient.forward),
-        "not_differentiable": list(gradient.not_differentiable),
-    }
 
 
 def _formulas(formulas: Iterable[FormulaRecord]) -> JsonValue:
@@ -229,7 +222,8 @@ def dump_for_bindings(inputs: Inputs, release: str | None, sink: Diagnostics) ->
     rules = rules_of(inputs, release, sink)
     job = load_pytorch(ExplainRequest((), inputs, release), inputs, rules, sink)
     functions = job.catalog.functions
-    docstrings = _docstrings(inputs, rules)
+    # There are none if the inputs have none, or some that only running them would tell.
+    docstrings = docstring_data(DOCSTRINGS.load_inputs(LoadContext(Diagnostics(), rules, inputs)) or {})
     names = {name for function in functions for name, _ in python_signatures(function, job)}
     docstrings = {name: text for name, text in docstrings.items() if name in names}
     return {
@@ -240,8 +234,3 @@ def dump_for_bindings(inputs: Inputs, release: str | None, sink: Diagnostics) ->
         "docstrings": docstrings,
         "operators": [binding_data(function, job, docstrings) for function in functions],
     }
-
-
-def _docstrings(inputs: Inputs, rules: Rules) -> dict[str, JsonValue]:
-    """Docstrings of the release; none if its inputs have none, or some that only running them would tell."""
-    return docstring_data(DOCSTRINGS.load_inputs(LoadContext(Diagnostics(), rules, inputs)) or {})

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.field import FLAG, TEXT, choice, list_of_schema
+from opwright.tools.dump.fields import OPERATORS, TYPES, Record, document_schema, field, optional, reference
 from opwright.tools.dump.fields import RECORDS as DUMP_RECORDS
-from opwright.tools.dump.fields import Record, document_schema, field, optional, reference
 
 #: The version of the form of dumps for bindings.
 FORMAT: Final = 1
@@ -27,19 +27,13 @@ _DOCUMENT: Final = (
     field("format", {"enum": [FORMAT]}, "The version of the form of the document."),
     field("kind", choice(KIND), "What the document is for."),
     field("torch", TEXT, "The release of PyTorch whose rules hold, such as `2.13.0`."),
-    field(
-        "types",
-        {"type": "object", "additionalProperties": reference("type")},
-        "Each type of an argument or return, by its text.",
-    ),
+    TYPES,
     field(
         "docstrings",
         {"type": "object", "additionalProperties": TEXT},
         "The docstrings of Python functions and methods, by the names in `python`.",
     ),
-    field(
-        "operators", list_of_schema(reference("operator")), "The operators: entries in file order, then synthesized."
-    ),
+    OPERATORS,
 )
 _TYPE: Final = (
     *DUMP_RECORDS["type"],

@@ -15,26 +15,13 @@ from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.native_functions.loader import load_operator_files
 from opwright.dialects.selection.loader import check_selection, load_selection
-from opwright.dialects.table import (
-    DEPRECATED,
-    DERIVATIVES,
-    DIALECTS,
-    SHIM_TABLES,
-    TAGS,
-    yaml_names,
-)
+from opwright.dialects.table import DEPRECATED, DERIVATIVES, DIALECTS, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.aten.c_shim import check_names
 from opwright.emit.autograd.variable_type import check_kernels
 from opwright.emit.emitter import Job, Lazy, Options
 from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.family import REGISTRATIONS
-from opwright.emit.registry import (
-    DEFAULT_FAMILIES,
-    FAMILIES,
-    build_folders,
-    checks_of,
-    dialects_of,
-)
+from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, build_folders, checks_of, dialects_of
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.dispatch_key import device_flags
 from opwright.model.native_function import NativeFunction
@@ -122,7 +109,7 @@ class _Check:
             self._check_libraries()
         for dialect, file in request.others:
             context = with_plugins(LoadContext(self._sink, self._rules, request.inputs, tolerant=request.tolerant))
-            self._attempt(partial(_load_alone, dialect, file, context))
+            self._attempt(partial(dialect.load, [file], context))
 
     def _request_of(self, families: tuple[str, ...]) -> Request:
         request = self._request
@@ -155,7 +142,7 @@ class _Check:
             check_job(job, run_request, self._sink)
             load_deferred_dialects(job, run_request, self._sink, defer=False)
             if SHIM_TABLES.inputs[0] in request.inputs.names() and job.catalog.is_sound:
-                self._check_shims(job)
+                self._attempt(partial(check_names, job, self._sink))
             # A catalog without some entries is not what derivatives are for.
             has_derivatives = any(DERIVATIVES.name in FAMILIES[family].dialects for family in families)
             if has_derivatives and job.catalog.is_sound and not self._sink.has_errors:
@@ -167,27 +154,24 @@ class _Check:
         self._lint(
             Operators(tuple([function for function in catalog if function.entry.file.path in paths]), self._nodes)
         )
-        context = LoadContext(
-            self._sink,
-            self._rules,
-            request.inputs,
-            catalog,
-            catalog.functions,
-            tolerant=request.tolerant,
-            read_file=request.read_file,
-            allowed_paths=request.allowed_paths,
+        context = with_plugins(
+            LoadContext(
+                self._sink,
+                self._rules,
+                request.inputs,
+                catalog,
+                catalog.functions,
+                tolerant=request.tolerant,
+                read_file=request.read_file,
+                allowed_paths=request.allowed_paths,
+            )
         )
-        context = with_plugins(context)
         for backend in request.backends:
             self._attempt(partial(self._check_backend, backend, context, job))
         for selection in request.selections:
             self._attempt(partial(self._check_selection, selection, context))
 
-    def _check_shims(self, job: Job) -> None:
-        """Report names in the tables of C shims that no operator has."""
-        self._attempt(partial(check_names, job, self._sink))
-
-    def _attempt(self, stage: Callable[[], None]) -> None:
+    def _attempt(self, stage: Callable[[], object]) -> None:
         """Run a stage for one file; a fault that ends it does not end the check of other files."""
         try:
             stage()
@@ -219,14 +203,18 @@ class _Check:
             guests=(RunBackends(backends), RunLazyBackends(lazy_backends), RunLibraries(libraries)),
             extensions=ACTIVE.extensions or NO_EXTENSIONS,
         )
-        families = _backend_families(is_lazy=bool(lazy_backends))
-        for rule in checks_of(families, deferred=False, tolerant=self._request.tolerant):
+        # Rules for lazy tensors concern lazy backends alone. A backend's own operators follow the rules of libraries.
+        families = [
+            name
+            for name, family in FAMILIES.items()
+            if family.serves_backends and (lazy_backends or LAZY.name not in family.dialects)
+        ]
+        for rule in checks_of((*families, *_library_families()), deferred=False, tolerant=self._request.tolerant):
             rule(backend_job, self._sink)
         if backend_sink.has_errors:
             return
         for library in libraries:
-            functions = _of_entries(library.catalog)
-            self._lint(Operators(functions, self._nodes, in_library=True))
+            self._lint(Operators(_of_entries(library.catalog), self._nodes, in_library=True))
         if not lazy_backends:
             for backend in backends:
                 self._lint_backend(backend, backend_job)
@@ -243,7 +231,7 @@ class _Check:
     def _lint_pytorch(self, job: Job) -> None:
         catalog = job.catalog
         synthesized = tuple([function for function in catalog if function.is_synthesized])
-        kernels = Lazy(partial(_load_meta_kernels, self._request.inputs, self._sink))
+        kernels = Lazy(partial(load_release_meta_kernels, self._request.inputs, self._sink))
         self._lint(
             Operators(
                 _of_entries(catalog),
@@ -272,7 +260,6 @@ class _Check:
         rows = [row for row in [*BACKEND_LINTS, *ACTIVE.backend_lints] if self._runs(row.lint, of_pytorch=False)]
         if not rows or not backend.options.derives_from_out:
             return
-
         records = entry_records(backend, job)
         for row in rows:
             row.check(records, self._sink)
@@ -303,24 +290,9 @@ def _library_families() -> tuple[str, ...]:
     return tuple([name for name, family in FAMILIES.items() if family.serves_libraries])
 
 
-def _backend_families(*, is_lazy: bool) -> tuple[str, ...]:
-    """Families whose rules a backend must follow, with those of its own operators and of lazy tensors."""
-    families = [name for name, family in FAMILIES.items() if family.serves_backends]
-    chosen = [name for name in families if is_lazy or LAZY.name not in FAMILIES[name].dialects]
-    return (*chosen, *_library_families())
-
-
-def _load_alone(dialect: Dialect[Any], file: SourceFile, context: LoadContext) -> None:
-    dialect.load([file], context)
-
-
 def _of_entries(functions: Iterable[NativeFunction]) -> tuple[NativeFunction, ...]:
     """Functions that have an entry of their own."""
     return tuple([function for function in functions if not function.is_synthesized])
-
-
-def _load_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
-    return load_release_meta_kernels(inputs, sink)
 
 
 def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None) -> CoverageReport:
@@ -334,8 +306,7 @@ def load_coverage(request: Request, sink: Diagnostics, fallback: Fallback | None
     # The backend is loaded for a report, so it is no part of the job.
     job = load_job(request._replace(families=("autograd",), backends=()), rules, sink, {})
     context = LoadContext(sink, rules, inputs, job.catalog, job.catalog.functions, only_reports=True)
-    context = with_plugins(context)
-    backends = load_backends(request, context)
+    backends = load_backends(request, with_plugins(context))
     sink.raise_if_errors()
     return coverage_report(backends[0], job, load_release_meta_kernels(inputs, sink), fallback)
 

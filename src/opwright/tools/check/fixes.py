@@ -127,24 +127,14 @@ def _delete_colon(place: Place) -> Edits:
     return _NONE if colon is None else (Edit(Span(entry.file, name.end, colon.end()), ""),)
 
 
-def _rename_key(names: dict[str, str]) -> Fix:
-    """Gives a key its new name."""
-
-    def fix(place: Place) -> Edits:
-        node = place.node
-        return replacement(node, names[node.value]) if isinstance(node, Scalar) and node.value in names else _NONE
-
-    return fix
-
-
 def _write_as_today(place: Place) -> Edits:
     """Writes an entry of an earlier proposal as it is written now."""
-    return _rename_key({"ext_structured_meta": "define_meta"})(place) or _indent_options(place)
+    if isinstance(place.node, Scalar) and place.node.value == "ext_structured_meta":
+        return replacement(place.node, "define_meta")
+    return _indent_options(place)
 
 
 def _set_field(field: str, value: str) -> Fix:
-    """Sets a field of an entry."""
-
     def fix(place: Place) -> Edits:
         return _NONE if place.entry is None else added_field(place.entry, field, value)
 
@@ -152,8 +142,6 @@ def _set_field(field: str, value: str) -> Fix:
 
 
 def _add_tag(tag: str) -> Fix:
-    """Adds a tag to an entry."""
-
     def fix(place: Place) -> Edits:
         entry = place.entry
         tags = None if entry is None else entry.get("tags")

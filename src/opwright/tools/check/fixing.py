@@ -10,8 +10,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.line_diff import unified_lines
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import Findings
+from opwright.tools.check.findings import CheckedFiles, Findings
 from opwright.tools.check.fixes import with_suggestions
 from opwright.workspace.edits import apply_edits, edits_of_file
 from opwright.workspace.user_files import UserFiles

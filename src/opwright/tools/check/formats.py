@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from opwright.plugins.code_pages import Code, find_code, is_plugin_code
-from opwright.source.diagnostic import Diagnostic, Edit, Label, Severity
+from opwright.source.diagnostic import Diagnostic, Edit, Severity
 from opwright.source.snippet import printable
 from opwright.source.span import Span
 from opwright.tools.check.fixes import suggestion
@@ -111,14 +111,9 @@ def render_statistics(diagnostics: Sequence[Diagnostic]) -> str:
         1  E0113  a bracket or brace is not closed, or its items are not separated
     """
     counts = Counter(diagnostic.code for diagnostic in diagnostics)
+    titles = {code: row.title for code in counts if (row := find_code(code)) is not None}
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return "".join([f"{count:5}  {code}  {_title(code)}".rstrip() + "\n" for code, count in rows])
-
-
-def _title(code: str) -> str:
-    """Title of a code; empty for one that is not described."""
-    row = find_code(code)
-    return "" if row is None else row.title
+    return "".join([f"{count:5}  {code}  {titles.get(code, '')}".rstrip() + "\n" for code, count in rows])
 
 
 #: The version of the form. It changes when a field changes its meaning or goes away, not when one is added.
@@ -145,7 +140,9 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, object]:
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
         "place": None if span is None else _place(span),
-        "labels": [_label(label) for label in diagnostic.labels],
+        "labels": [
+            {"place": _place(label.span), "text": label.text, "primary": label.primary} for label in diagnostic.labels
+        ],
         "notes": [*diagnostic.notes],
         "help": str(diagnostic.help) or None,
         "fix": _edits(diagnostic.edits),
@@ -155,10 +152,6 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, object]:
 
 def _edits(edits: Sequence[Edit]) -> dict[str, object] | None:
     return {"edits": [{**_place(edit.span), "text": edit.text} for edit in edits]} if edits else None
-
-
-def _label(label: Label) -> dict[str, object]:
-    return {"place": _place(label.span), "text": label.text, "primary": label.primary}
 
 
 def _place(span: Span) -> dict[str, object]:
@@ -217,16 +210,15 @@ def page_address(code: str) -> str | None:
     'https://github.com/opwright/opwright/blob/main/docs/diagnostics.md#e0310-unknown-dispatch-key'
     """
     row = None if is_plugin_code(code) else find_code(code)
-    return None if row is None else f"{_PAGES}#{_anchor(f'{row.code}: {row.title}')}"
-
-
-def _anchor(heading: str) -> str:
-    """Anchor that GitHub gives to a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    if row is None:
+        return None
+    # GitHub makes the anchor of a heading so.
+    anchor = re.sub(r"[^\w\- ]", "", f"{row.code}: {row.title}".lower()).replace(" ", "-")
+    return f"{_PAGES}#{anchor}"
 
 
 def _result(diagnostic: Diagnostic, numbers: Mapping[str, int]) -> dict[str, object]:
-    words = [diagnostic.message, *diagnostic.notes, *([str(diagnostic.help)] if diagnostic.help else [])]
+    words = [diagnostic.message, *diagnostic.notes, *filter(None, [str(diagnostic.help)])]
     result: dict[str, object] = {
         "ruleId": diagnostic.code,
         "ruleIndex": numbers[diagnostic.code],
@@ -238,15 +230,13 @@ def _result(diagnostic: Diagnostic, numbers: Mapping[str, int]) -> dict[str, obj
         result["locations"] = [{"physicalLocation": _location(span)}]
     others = [label for label in diagnostic.labels if label.span is not span]
     if others:
-        result["relatedLocations"] = [_related_location(label) for label in others]
+        result["relatedLocations"] = [
+            {"physicalLocation": _location(label.span), **({"message": {"text": label.text}} if label.text else {})}
+            for label in others
+        ]
     if diagnostic.edits:
         result["fixes"] = [_fix(diagnostic)]
     return result
-
-
-def _related_location(label: Label) -> dict[str, object]:
-    location: dict[str, object] = {"physicalLocation": _location(label.span)}
-    return {**location, "message": {"text": label.text}} if label.text else location
 
 
 def _location(span: Span) -> dict[str, object]:
@@ -273,11 +263,12 @@ def _fix(diagnostic: Diagnostic) -> dict[str, object]:
     for edit in diagnostic.edits:
         by_path.setdefault(edit.span.file.path, []).append(edit)
     changes = [
-        {"artifactLocation": _artifact(path), "replacements": [_replacement(edit) for edit in edits]}
+        {
+            "artifactLocation": _artifact(path),
+            "replacements": [
+                {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in edits
+            ],
+        }
         for path, edits in by_path.items()
     ]
     return {"description": {"text": str(diagnostic.help) or diagnostic.message}, "artifactChanges": changes}
-
-
-def _replacement(edit: Edit) -> dict[str, object]:
-    return {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}

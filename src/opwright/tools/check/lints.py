@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -101,13 +101,7 @@ def _check_sequence(value: SequenceNode, field: str, sink: Diagnostics) -> None:
     first: dict[str, Scalar] = {}
     for item in value.items:
         if isinstance(item, Scalar) and first.setdefault(item.value, item) is not item:
-            _report(
-                f"`{field}` has `{item.value}` twice",
-                item.span,
-                first[item.value].span,
-                sink,
-                deleted_item(value, item),
-            )
+            _report(field, item.value, item.span, first[item.value].span, sink, deleted_item(value, item))
 
 
 def _check_words(value: Scalar, field: str, sink: Diagnostics) -> None:
@@ -117,30 +111,25 @@ def _check_words(value: Scalar, field: str, sink: Diagnostics) -> None:
         span = value.span_of(match.start(), match.end())
         if first.setdefault(match[0], span) is not span:
             before = value.span_of(end, match.end())
-            _report(f"`{field}` has `{match[0]}` twice", span, first[match[0]], sink, (Edit(before, ""),))
+            _report(field, match[0], span, first[match[0]], sink, (Edit(before, ""),))
         end = match.end()
 
 
-def _report(message: str, span: Span, first: Span, sink: Diagnostics, edits: tuple[Edit, ...]) -> None:
-    also = [Label(first, "first here", primary=False)]
+def _report(field: str, item: str, span: Span, first: Span, sink: Diagnostics, edits: tuple[Edit, ...]) -> None:
+    message, also = f"`{field}` has `{item}` twice", [Label(first, "first here", primary=False)]
     sink.warning(codes.REPEATED_ITEM, message, span, label="repeated", also=also, edits=edits)
 
 
-def _check_composites(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
-    """Report kernels that take the gradients of composite operators away (W2212)."""
-    _report_records(records, "composite_override", codes.GRADIENT_TAKEN_AWAY, sink)
+def _reporter(kind: str, code: str) -> Callable[[Iterable[OperatorRecord], Diagnostics], None]:
+    """A lint that reports traps of a kind, which the report of a backend has, too."""
 
+    def check(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
+        for record in records:
+            for trap in record.traps:
+                if trap.kind.name == kind:
+                    sink.warning(code, trap.message, trap.span, help=trap.help)
 
-def _check_backward(records: Iterable[OperatorRecord], sink: Diagnostics) -> None:
-    """Report operators whose backward formulas need operators that the backend lacks (W2213)."""
-    _report_records(records, "backward", codes.BACKWARD_LACKS, sink)
-
-
-def _report_records(records: Iterable[OperatorRecord], kind: str, code: str, sink: Diagnostics) -> None:
-    for record in records:
-        for trap in record.traps:
-            if trap.kind.name == kind:
-                sink.warning(code, trap.message, trap.span, help=trap.help)
+    return check
 
 
 def _check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
@@ -248,9 +237,8 @@ def _check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
         return
     in_python = operators.has_meta_kernel
     for function in operators.functions:
-        if meta_support(function, NO_META_KERNELS) is not MetaSupport.missing:
-            continue
-        if not (in_python is not None and in_python(function)):
+        is_missing = meta_support(function, NO_META_KERNELS) is MetaSupport.missing
+        if is_missing and not (in_python is not None and in_python(function)):
             message = f"`{function.name}` has no kernel for Meta"
             sink.warning(codes.MISSING_META, message, name_span(function), help="add a kernel for `Meta`")
 
@@ -287,8 +275,10 @@ OPERATOR_LINTS: Final = (
 #: Lints of backends.
 BACKEND_LINTS: Final = (
     # A backend file must say `override_composite` for each of them already (E1341).
-    BackendLint(Lint(codes.GRADIENT_TAKEN_AWAY, for_others=False), _check_composites),
-    BackendLint(Lint(codes.BACKWARD_LACKS), _check_backward),
+    BackendLint(
+        Lint(codes.GRADIENT_TAKEN_AWAY, for_others=False), _reporter("composite_override", codes.GRADIENT_TAKEN_AWAY)
+    ),
+    BackendLint(Lint(codes.BACKWARD_LACKS), _reporter("backward", codes.BACKWARD_LACKS)),
 )
 
 #: The lint of whole files, which `tools/files/layout.py` checks.

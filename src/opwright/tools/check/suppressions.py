@@ -152,7 +152,13 @@ def _report(comment: Suppression, shown: CodeFilter, sink: Diagnostics) -> None:
     for code in unknown:
         message = f"no code is or begins with `{code.text}`"
         sink.warning(UNKNOWN_SUPPRESSION, message, code, help=did_you_mean(code.text, code_names()))
-    unused = [code for code in comment.codes if code not in unknown and _is_unused(code.text, comment, shown)]
+    unused = [
+        code
+        for code in comment.codes
+        if code not in unknown
+        and code.text not in comment.used
+        and any(shown.shows(name) for name in code_names() if name.startswith(code.text))
+    ]
     if not comment.codes and not comment.used:
         sink.warning(UNUSED_SUPPRESSION, "the comment suppresses nothing", comment.span, edits=_deletion(comment))
     elif unused:
@@ -162,11 +168,6 @@ def _report(comment: Suppression, shown: CodeFilter, sink: Diagnostics) -> None:
         shown_codes = ", ".join([f"`{code.text}`" for code in unused])
         message = f"the comment suppresses no {shown_codes}"
         sink.warning(UNUSED_SUPPRESSION, message, unused[0], edits=edits if left else _deletion(comment))
-
-
-def _is_unused(code: str, comment: Suppression, shown: CodeFilter) -> bool:
-    is_selected = any(shown.shows(full) for full in code_names() if full.startswith(code))
-    return code not in comment.used and is_selected
 
 
 def _deletion(comment: Suppression) -> tuple[Edit]:

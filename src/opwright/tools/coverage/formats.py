@@ -62,17 +62,16 @@ def report_data(report: CoverageReport, records: Iterable[OperatorRecord]) -> di
             "fallback_views": report.fallback_views,
         },
         "torch": report.release,
-        "summary": {"operators": len(report.records), **_as_data(summary(report))},
+        "summary": {
+            "operators": len(report.records),
+            **{name: {**counted} for name, counted in summary(report).items()},
+        },
         "needed": [
             {"name": needed.record.name, "status": needed.record.status.name, "breaks": needed.breaks}
             for needed in report.needed
         ],
         "operators": [operator_data(record) for record in records],
     }
-
-
-def _as_data(counted: dict[str, dict[str, int]]) -> dict[str, Data]:
-    return {group: dict(numbers) for group, numbers in counted.items()}
 
 
 def operator_data(record: OperatorRecord) -> dict[str, Data]:
@@ -136,28 +135,35 @@ def render_csv(report: CoverageReport, records: Iterable[OperatorRecord]) -> str
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for record in records:
-        writer.writerow(_row(record))
+        writer.writerow(_cells(record))
     return text.getvalue()
 
 
-def _row(record: OperatorRecord) -> tuple[str | int, ...]:
-    reach, backward = record.reach, record.backward
-    return (
-        record.name,
-        record.status.name,
-        reach.key,
-        reach.kernel,
-        reach.through,
-        reach.lacks,
-        backward.status.name,
-        " ".join(backward.lacks),
-        record.meta.name,
-        " ".join(record.keys),
-        "yes" if record.function.is_view else "no",
-        "" if record.span is None else record.span.line,
-        " ".join(dict.fromkeys(trap.kind.name for trap in record.traps)),
-        str(record.function),
-    )
+def _flat_data(record: OperatorRecord) -> dict[str, Data]:
+    """An operator as data, in which the fields of `backward` stand beside the others."""
+    backward = record.backward
+    return {
+        **operator_data(record),
+        "backward": backward.status.name,
+        "calls": backward.calls,
+        "helpers": backward.helpers,
+        "backward_lacks": backward.lacks,
+    }
+
+
+def _cells(record: OperatorRecord) -> Iterator[str | int]:
+    data = {**_flat_data(record), "traps": list(dict.fromkeys([trap.kind.name for trap in record.traps]))}
+    for column in COLUMNS:
+        match data[column]:
+            case bool(value):
+                yield "yes" if value else "no"
+            case str(value) | int(value):
+                yield value
+            case None:
+                yield ""
+            case names:
+                assert not isinstance(names, dict)
+                yield " ".join(map(str, names))
 
 
 WIDTH: Final = 80
@@ -167,8 +173,10 @@ _COUNTS: Final = 7
 def render_summary(report: CoverageReport) -> str:
     """Counts of a report, and what breaks because operators that every device needs have no kernel."""
     counted = summary(report)
+    views = "which copies views" if report.fallback_views == "copy" else "which refuses views"
+    fallback = "no fallback" if report.fallback == "none" else f"CPU fallback, {views}"
     lines = [
-        f"{report.backend} on PyTorch {report.release}: {_fallback_text(report)}",
+        f"{report.backend} on PyTorch {report.release}: {fallback}",
         "",
         *_table("Operators, by what runs", OperatorStatus, counted["status"]),
         *_table("Backward", BackwardStatus, counted["backward"]),
@@ -179,12 +187,6 @@ def render_summary(report: CoverageReport) -> str:
         "such as `conv*` list operators; `--format html --out FILE` writes a page.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _fallback_text(report: CoverageReport) -> str:
-    if report.fallback == "none":
-        return "no fallback"
-    return f"CPU fallback, {'which copies views' if report.fallback_views == 'copy' else 'which refuses views'}"
 
 
 def _table(title: str, members: type[enum.Enum], counted: Mapping[str, int]) -> Iterator[str]:
@@ -224,7 +226,9 @@ def render_text(report: CoverageReport, records: Iterable[OperatorRecord]) -> st
 
 def _operator_lines(record: OperatorRecord) -> Iterator[str]:
     name = record.name
-    facts = f"{record.status.name:<14}{_backward_text(record)}"
+    backward = record.backward.status
+    is_told = backward not in (BackwardStatus.none, BackwardStatus.missing)
+    facts = f"{record.status.name:<14}{f'backward {backward.name}' if is_told else ''}"
     if len(name) > 38:
         yield name
         name = ""
@@ -237,11 +241,6 @@ def _operator_lines(record: OperatorRecord) -> Iterator[str]:
     notes += [f"{trap.message}; {trap.help}" for trap in record.traps]
     for note in notes:
         yield from _wrap("    ", note)
-
-
-def _backward_text(record: OperatorRecord) -> str:
-    status = record.backward.status
-    return "" if status in (BackwardStatus.none, BackwardStatus.missing) else f"backward {status.name}"
 
 
 _PAGE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.html")
@@ -271,22 +270,6 @@ def render_page(report: CoverageReport, records: Iterable[OperatorRecord]) -> st
 
 
 def _values(record: OperatorRecord) -> list[Data]:
-    reach, backward, function = record.reach, record.backward, record.function
-    return [
-        record.name,
-        str(function.schema),
-        record.status.name,
-        reach.key,
-        reach.kernel,
-        reach.through,
-        reach.lacks,
-        backward.status.name,
-        backward.calls,
-        backward.helpers,
-        backward.lacks,
-        record.meta.name,
-        record.keys,
-        sorted(function.tags),
-        None if record.span is None else record.span.line,
-        [(trap.kind.name, trap.message, trap.help) for trap in record.traps],
-    ]
+    traps = [(trap.kind.name, trap.message, trap.help) for trap in record.traps]
+    data = {**_flat_data(record), "schema": str(record.function.schema), "traps": traps}
+    return [data[field] for field in _FIELDS]

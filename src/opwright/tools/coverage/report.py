@@ -40,7 +40,11 @@ def coverage_report(
     chosen = options.fallback if fallback is None else fallback
     dispatch = device_dispatch(backend, job, chosen)
     facts = TrapFacts(dispatch, job.rules, options.fallback_copies_views)
-    records = sorted(_records(backend, job, meta_kernels, facts, all_operators=True), key=_alphabetical)
+    records = sorted(
+        _records(backend, job, meta_kernels, facts, all_operators=True),
+        # Whether or not a name starts with underscores does not count.
+        key=lambda record: (record.name.lstrip("_").lower(), record.name),
+    )
     needed = NEEDED.in_release(job.rules)
     return CoverageReport(
         backend.display_name,
@@ -94,11 +98,6 @@ def _records(
             facts.span(function),
         )
         yield record._replace(traps=(*dispatch_traps(function, facts), *gradient_traps(record)))
-
-
-def _alphabetical(record: OperatorRecord) -> tuple[str, str]:
-    """Place of an operator in the report: by its name, whether or not it starts with underscores."""
-    return record.name.lstrip("_").lower(), record.name
 
 
 def _further_keys(backend: ExternalBackend) -> dict[NativeFunction, tuple[str, ...]]:

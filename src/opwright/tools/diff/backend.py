@@ -13,7 +13,6 @@ from opwright.plugins.operator_records import (
     ABSENT,
     BackwardStatus,
     CoverageReport,
-    OperatorRecord,
     OperatorStatus,
     shown_name,
 )
@@ -103,21 +102,17 @@ def _operators(old: BackendSide, new: BackendSide) -> Iterator[BackendTask]:
     for record in new.report.records:
         earlier = before.get(record.name)
         if record.status is OperatorStatus.missing and record.name not in breaks:
-            yield from _absence(record, earlier)
-        elif earlier is not None and _lost_gradient(earlier, record):
+            if earlier is None:
+                yield BackendTask(TaskKind.new, record.name, f"`{record.function}` raises NotImplementedError")
+            elif earlier.status not in ABSENT:
+                message = f"it was {earlier.status.value}, and now raises NotImplementedError"
+                yield BackendTask(TaskKind.lost, record.name, message)
+        elif (
+            earlier is not None
+            and earlier.backward.status is BackwardStatus.works
+            and record.backward.status is BackwardStatus.lacks
+        ):
             lacks = record.backward.lacks
             names = ", ".join([f"`{name}`" for name in lacks])
             message = f"its formula calls {names}, which {'is' if len(lacks) == 1 else 'are'} missing"
             yield BackendTask(TaskKind.gradient, record.name, message)
-
-
-def _lost_gradient(earlier: OperatorRecord, record: OperatorRecord) -> bool:
-    return earlier.backward.status is BackwardStatus.works and record.backward.status is BackwardStatus.lacks
-
-
-def _absence(record: OperatorRecord, earlier: OperatorRecord | None) -> Iterator[BackendTask]:
-    if earlier is None:
-        yield BackendTask(TaskKind.new, record.name, f"`{record.function}` raises NotImplementedError")
-    elif earlier.status not in ABSENT:
-        message = f"it was {earlier.status.value}, and now raises NotImplementedError"
-        yield BackendTask(TaskKind.lost, record.name, message)

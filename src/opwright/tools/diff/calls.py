@@ -11,6 +11,7 @@ import math
 import operator
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -27,9 +28,10 @@ from opwright.model.declared_outputs import (
     dtype_names,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import DimKind, Requirements, TensorDims
+from opwright.model.requirements import DimKind, Requirements
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, OptionalType, Type
+from opwright.source.records import frozen_fields
 from opwright.syntax.python import variable_name
 
 #: Values of arguments by name.
@@ -44,25 +46,11 @@ class NotJudged(Exception):
     """Whether an operator takes a call depends on more than a description says."""
 
 
-class _Named:
-    """A dtype or a device: two of one name are equal. It is no tuple, as fakes take tuples for lists of sizes."""
+@dataclass(frozen=True, slots=True)
+class _Dtype:
+    """A dtype by its name. It is no tuple, as fakes take tuples for lists of sizes; nor is a device."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name: Final = name
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, _Named) and other.name == self.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-
-class _Dtype(_Named):
-    """A dtype by its name."""
-
-    __slots__ = ()
+    name: str
 
     def __str__(self) -> str:
         return f"torch.{self.name}"
@@ -81,17 +69,14 @@ def _class_names(name: str) -> frozenset[str]:
     return frozenset([TORCH_DTYPES[cpp] for cpp in dtype_names(DTYPE_CLASSES[name]) if cpp in TORCH_DTYPES])
 
 
-class _Device(_Named):
+@dataclass(frozen=True, slots=True)
+class _Device:
     """A device by its type."""
 
-    __slots__ = ()
+    type: str
 
     def __str__(self) -> str:
-        return self.name
-
-    @property
-    def type(self) -> str:
-        return self.name
+        return self.type
 
 
 def _dense(sizes: Sequence[int], order: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -103,16 +88,14 @@ def _dense(sizes: Sequence[int], order: Sequence[int] | None = None) -> tuple[in
     return tuple(strides)
 
 
+@frozen_fields
 class DescribedTensor:
     """A tensor without memory, with what fakes ask tensors for."""
 
-    __slots__ = ("device", "dtype", "shape", "strides")
-
-    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: _Dtype, device: _Device) -> None:
-        self.shape: Final = shape
-        self.strides: Final = strides
-        self.dtype: Final = dtype
-        self.device: Final = device
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: _Dtype
+    device: _Device
 
     def dim(self) -> int:
         """Number of dimensions."""
@@ -267,6 +250,7 @@ class Drawing:
         dtypes = AllowedDtypes(requirements)
         names: dict[str, int | tuple[int, ...]] = {}
         patterns = dict(requirements.dims)
+        kinds = {name: [item.kind for item in dims.items] for name, dims in patterns.items()}
         for dims in patterns.values():
             for item in dims.items:
                 if item.kind is DimKind.pack:
@@ -283,7 +267,8 @@ class Drawing:
                 tensors.append(argument)
             else:
                 call[argument.name] = sizes[argument.name] = self._value(argument)
-        tensors.sort(key=lambda each: _has_computed(patterns.get(each.name)))
+        # Patterns with computed sizes come last.
+        tensors.sort(key=lambda each: DimKind.size in kinds.get(each.name, ()))
         for argument in tensors:
             try:
                 own = chosen_sizes(argument.name, patterns[argument.name], names, sizes)
@@ -363,10 +348,6 @@ def _parts(expression: OutputExpression) -> Iterator[OutputExpression]:
     for each in waiting:
         yield each
         waiting += [operand for operand in each.operands if operand is not None]
-
-
-def _has_computed(dims: TensorDims | None) -> bool:
-    return dims is not None and any(item.kind is DimKind.size for item in dims.items)
 
 
 def _dtype_choice(dtypes: AllowedDtypes, form: NativeFunction) -> list[str]:

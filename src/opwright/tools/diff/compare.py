@@ -13,7 +13,6 @@ from opwright.model.native_function import FIELD_NAMES, NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.tools.diff.callers import cpp_faults, kernel_faults, python_faults
-from opwright.tools.diff.levels import Level
 from opwright.tools.diff.libraries import (
     formula_reasons,
     is_internal,
@@ -23,7 +22,7 @@ from opwright.tools.diff.libraries import (
     python_gradient_reasons,
     removal_text,
 )
-from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange, Reason, merge_reasons
+from opwright.tools.diff.records import Audience, ChangeKind, Comparison, Level, OperatorChange, Reason, merge_reasons
 from opwright.tools.diff.schema_rules import backward_faults, forward_faults
 from opwright.tools.dump.data import JsonValue, field_data
 from opwright.tools.dump.shims import OperatorShims, shim_faults
@@ -212,7 +211,8 @@ def _reasons(
         for audience, find in finders[:2]:
             yield from (Reason(text, frozenset((audience,))) for text in find())
     yield from (Reason(text, frozenset((Audience.shim,))) for text in shim_faults(new_shims, old_shims))
-    yield from (Reason(text) for text in _tag_differences(old, new))
+    yield from (Reason(f"it has the tag `{tag}`") for tag in sorted(new.tags - old.tags))
+    yield from (Reason(f"it no longer has the tag `{tag}`") for tag in sorted(old.tags - new.tags))
     if in_full:
         yield from (Reason(text) for text in _other_differences(old, new))
 
@@ -230,13 +230,6 @@ def _additions(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
             yield f"argument `{argument.name}` may be passed by position"
         if earlier is not None and earlier.type is not argument.type:
             yield f"argument `{argument.name}` is `{argument.type}` instead of `{earlier.type}`"
-
-
-def _tag_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str]:
-    for tag in sorted(new.tags - old.tags):
-        yield f"it has the tag `{tag}`"
-    for tag in sorted(old.tags - new.tags):
-        yield f"it no longer has the tag `{tag}`"
 
 
 def _other_differences(old: NativeFunction, new: NativeFunction) -> Iterator[str]:

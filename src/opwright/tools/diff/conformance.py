@@ -188,7 +188,6 @@ def _reference_words(tree: Tree, program: str) -> list[str]:
 
 
 def _run(words: Sequence[str], folder: str, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder to its end."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
     try:
         with slow(f"opwright: running {os.path.basename(words[0])} {' '.join(words[1:3])}"):
@@ -269,7 +268,6 @@ def _shard_count(what: str, paths: Iterable[str]) -> int:
 
 
 def _text(value: int) -> str:
-    """Value of a behaviour in words."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 

@@ -16,9 +16,8 @@ from opwright.model.declared_outputs import OutputExpression, OutputOperation, d
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
-from opwright.tools.diff.calls import CallJudge, DescribedTensor, Drawing, DrawnCall, NotJudged, shown_call
-from opwright.tools.diff.levels import Level
-from opwright.tools.diff.records import Audience, Reason
+from opwright.tools.diff.calls import CallJudge, Drawing, DrawnCall, NotJudged, shown_call
+from opwright.tools.diff.records import Audience, Level, Reason
 
 #: Whom a call breaks that is no longer taken, or gives something else.
 _CALLERS: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized))
@@ -211,24 +210,19 @@ def _judged_calls(
     Those are left out of which nothing can be said.
     """
     names = {argument.name for argument in old.arguments.all} & {argument.name for argument in new.arguments.all}
-    forms = [(CallJudge(form), form) for form in (old, new)]
+    forms = [
+        (CallJudge(form), [(argument.name, argument.default_value) for argument in form.arguments.all])
+        for form in (old, new)
+    ]
     for drawn in Drawing((old, new)).calls(_DRAWN):
         call = {name: value for name, value in drawn.items() if name in names}
         try:
-            before, after = (judge(each, _completed(call, form)) for each, form in forms)
+            before, after = (
+                judge(each, {name: call.get(name, default) for name, default in defaults}) for each, defaults in forms
+            )
         except NotJudged:
             continue
         yield call, (before, after)
-
-
-def _completed(call: DrawnCall, form: NativeFunction) -> DrawnCall:
-    """A call of a form, with its defaults for the arguments that the call leaves out."""
-    return {argument.name: call.get(argument.name, argument.default_value) for argument in form.arguments.all}
-
-
-def _results(judge: CallJudge, call: DrawnCall) -> tuple[DescribedTensor, ...] | None:
-    """What a call gives; None if it is refused."""
-    return None if judge.refusal(call) else judge.results(call)
 
 
 def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
@@ -245,7 +239,9 @@ def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason
     if facts[0] == facts[1]:
         return
     compared = 0
-    for call, (first, second) in _judged_calls(old, new, _results):
+    for call, (first, second) in _judged_calls(
+        old, new, lambda judge, call: None if judge.refusal(call) else judge.results(call)
+    ):
         if first is None or second is None:
             continue
         compared += 1

@@ -199,7 +199,10 @@ def _of_file(file: SourceFile, sink: Diagnostics, allowed_paths: tuple[str, ...]
         context = LoadContext(sink, rules, inputs, allowed_paths=allowed_paths)
         return LoadedSide(_of_libraries(file.path, LIBRARY.load([file], context), rules), inputs, rules)
     if dialect is NATIVE_FUNCTIONS:
-        catalog = load_catalog(file, _tags_for(file, inputs), sink, rules)
+        # Tags are those of the file beside it, else those of the installed PyTorch.
+        beside = os.path.join(os.path.dirname(file.path), "tags.yaml")
+        tags = SourceFile.read(beside) if os.path.isfile(beside) else TAGS.files(inputs)[0]
+        catalog = load_catalog(file, tags, sink, rules)
     else:
         message = f"`{file.path}` has no operators that can be compared"
         help = "name a release, a folder of PyTorch's inputs, a file of operators or libraries, or a dump"
@@ -222,20 +225,15 @@ def _of_libraries(label: str, libraries: tuple[OperatorLibrary, ...], rules: Rul
     return Side(label, Catalog(functions, (), (), (), {}), shims, derivatives, tuple(libraries))
 
 
-def _tags_for(file: SourceFile, inputs: Inputs) -> SourceFile:
-    """Tags that a file of operators uses: those of the file beside it, else those of the installed PyTorch."""
-    beside = os.path.join(os.path.dirname(file.path), "tags.yaml")
-    return SourceFile.read(beside) if os.path.isfile(beside) else TAGS.files(inputs)[0]
-
-
 def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
-    """Operators of a dump."""
     document = parse_dump(file)
     files = {dumped.dialect: SourceFile(dumped.path, dumped.yaml) for dumped in dumped_files(document, file)}
     rules = Rules(parse_version(str(document.get("torch"))))
     if LIBRARY.name in files:
         # What a dump says of paths holds elsewhere, if at all: schemas alone are compared.
-        context = LoadContext(sink, rules, inputs, read_file=_no_entries, allowed_paths=(os.sep,))
+        context = LoadContext(
+            sink, rules, inputs, read_file=lambda path: SourceFile(path, "[]"), allowed_paths=(os.sep,)
+        )
         side = _of_libraries(file.path, LIBRARY.load([files[LIBRARY.name]], context), rules)
         return LoadedSide(side._replace(derivatives=None), inputs, rules)
     if NATIVE_FUNCTIONS.name not in files or TAGS.name not in files:
@@ -243,10 +241,6 @@ def _of_dump(file: SourceFile, inputs: Inputs, sink: Diagnostics) -> LoadedSide:
     catalog = load_catalog(files[NATIVE_FUNCTIONS.name], files[TAGS.name], sink, rules)
     tables = shim_tables(rules.version, rules.shims_are_guarded)
     return LoadedSide(Side(file.path, catalog, shims_by_operator(catalog, tables)), inputs, rules)
-
-
-def _no_entries(path: str) -> SourceFile:
-    return SourceFile(path, "[]")
 
 
 def load_backend_side(

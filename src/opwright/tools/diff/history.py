@@ -10,7 +10,7 @@ from opwright.source.codes import NO_SIDE
 from opwright.source.diagnostic import Fault, FaultsFound
 from opwright.tools.diff.compare import Side, compare
 from opwright.tools.diff.places import GIT, commit_place, run_git
-from opwright.tools.diff.records import ChangeKind, Comparison, OperatorChange
+from opwright.tools.diff.records import ChangeKind, Comparison
 
 #: How many commits are read.
 _MOST: Final = 500
@@ -69,7 +69,14 @@ def dated(comparison: Comparison, old: Side, between: list[Revision], load: Call
         except (Fault, FaultsFound):
             continue
         labels.append(revision.label)
-        seen.append({(change.name, text) for change in there.changes for text in _texts(change)})
+        # There is nothing to say of an operator that is new.
+        seen.append(
+            {
+                (change.name, text)
+                for change in there.changes
+                for text in ([""] if change.kind is ChangeKind.added else [reason.text for reason in change.reasons])
+            }
+        )
 
     def since(name: str, text: str) -> str:
         label = _UNCOMMITTED
@@ -87,8 +94,3 @@ def dated(comparison: Comparison, old: Side, between: list[Revision], load: Call
         for change in comparison.changes
     ]
     return Dated(comparison._replace(changes=tuple(changes)), len(between), len(between) - len(labels))
-
-
-def _texts(change: OperatorChange) -> list[str]:
-    """What differs of an operator; nothing to say of one that is new."""
-    return [""] if change.kind is ChangeKind.added else [reason.text for reason in change.reasons]

@@ -9,8 +9,7 @@ from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
 from opwright.model.library import LibraryFields
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.tools.diff.contracts import contract_reasons
-from opwright.tools.diff.levels import Level
-from opwright.tools.diff.records import Audience, Reason
+from opwright.tools.diff.records import Audience, Level, Reason
 
 _CALLERS: Final = frozenset((Audience.python, Audience.cpp, Audience.serialized))
 _PYTHON: Final = frozenset((Audience.python,))
@@ -26,9 +25,15 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
     """What differs between two forms of an operator in fields that libraries alone have, and in its kernels."""
     yield from _kernel_reasons(old, new)
     before, after = old.library_fields, new.library_fields
-    yield from _deprecation_reasons(before.deprecated, after.deprecated)
-    if before.condition != after.condition:
-        yield from _build_reasons(before.condition, after.condition)
+    if after.deprecated and before.deprecated != after.deprecated:
+        yield Reason(f"it is deprecated: {after.deprecated}", level=Level.minor)
+    elif before.deprecated and not after.deprecated:
+        yield Reason("it is no longer deprecated")
+    if before.condition and not after.condition:
+        yield Reason("it exists in every build", level=Level.minor)
+    elif before.condition != after.condition:
+        instead = f" instead of `{before.condition}`" if before.condition else ""
+        yield Reason(f"it exists only in builds with `{after.condition}`{instead}", _CALLERS)
     yield from _autocast_reasons(before, after)
     if before.allows_overlap and not after.allows_overlap:
         yield Reason("written arguments may no longer share memory with others", _CALLERS)
@@ -49,13 +54,6 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
     elif loops[0] is None and loops[1] is not None:
         yield Reason("DTensor knows how it is computed in parts", level=Level.minor)
     yield from contract_reasons(old, new)
-
-
-def _deprecation_reasons(before: str, after: str) -> Iterator[Reason]:
-    if after and before != after:
-        yield Reason(f"it is deprecated: {after}", level=Level.minor)
-    elif before and not after:
-        yield Reason("it is no longer deprecated")
 
 
 def removal_text(function: NativeFunction) -> str:
@@ -81,14 +79,6 @@ def _kernel_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason
         yield Reason(f"it no longer runs on {key}", _CALLERS)
     for key in sorted(after - before):
         yield Reason(f"it runs on {key}", level=Level.minor)
-
-
-def _build_reasons(old: str, new: str) -> Iterator[Reason]:
-    if not new:
-        yield Reason("it exists in every build", level=Level.minor)
-    else:
-        text = f"it exists only in builds with `{new}`"
-        yield Reason(f"{text} instead of `{old}`" if old else text, _CALLERS)
 
 
 def _autocast_reasons(old: LibraryFields, new: LibraryFields) -> Iterator[Reason]:

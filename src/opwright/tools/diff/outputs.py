@@ -87,13 +87,11 @@ class OutputComparison(NamedTuple):
     def by_operator(self) -> dict[str, list[OutputDifference]]:
         """Differences by operator, in alphabetical order; those of no operator come last."""
         operators: dict[str, list[OutputDifference]] = {}
-        for difference in sorted(self.differences, key=lambda difference: _order(difference.operator)):
+        for difference in self.differences:
             operators.setdefault(difference.operator, []).append(difference)
-        return operators
-
-
-def _order(operator: str) -> tuple[bool, str, str]:
-    return operator == EVERYBODY, operator.lstrip("_").lower(), operator
+        return dict(
+            sorted(operators.items(), key=lambda row: (row[0] == EVERYBODY, row[0].lstrip("_").lower(), row[0]))
+        )
 
 
 def compare_outputs(old: OutputSide, new: OutputSide) -> OutputComparison:
@@ -128,7 +126,9 @@ def _lines_by_owner(side: OutputSide, paths: Iterable[str]) -> dict[tuple[str, s
         data = side.contents.get(path)
         if data is None:
             continue
-        origin = side.origins.get(path, FileLines(_class_of(path), ()))
+        # The class of a file whose emitter is unknown is its folder and its suffix.
+        folder, suffix = os.path.dirname(path), os.path.splitext(path)[1]
+        origin = side.origins.get(path, FileLines(f"{folder or '.'}/*{suffix}", ()))
         lines = data.decode("utf-8", "replace").split("\n") if origin.text is None else origin.text
         for line, owners in zip(lines, _owners(len(lines), origin.ranges), strict=True):
             for operator in () if DIGEST.search(line) else owners or (EVERYBODY,):
@@ -143,12 +143,6 @@ def _owners(count: int, ranges: Sequence[tuple[int, int, str]]) -> list[Sequence
         for number in range(max(first, 1), min(last, count) + 1):
             owners[number - 1] = (*owners[number - 1], operator)
     return owners
-
-
-def _class_of(path: str) -> str:
-    """Class of a file whose emitter is unknown: its folder and its suffix."""
-    folder, name = os.path.split(path)
-    return f"{folder or '.'}/*{os.path.splitext(name)[1]}"
 
 
 #: The version of the form of the JSON.
@@ -222,6 +216,11 @@ def _operator_lines(operator: str, differences: Sequence[OutputDifference], *, i
 
 def render_json(comparison: OutputComparison) -> str:
     """Files that differ, and for each operator and class of file how many lines do."""
+    differences: list[JsonValue] = []
+    for difference in comparison.differences:
+        gone, new = difference.counts()
+        row = {"operator": difference.operator, "class": difference.file_class}
+        differences.append({**row, "lines_gone": gone, "lines_new": new})
     data: dict[str, JsonValue] = {
         "format": FORMAT,
         "old": comparison.old,
@@ -229,14 +228,9 @@ def render_json(comparison: OutputComparison) -> str:
         "changed": [*comparison.changed],
         "removed": [*comparison.removed],
         "added": [*comparison.added],
-        "differences": [_difference_data(difference) for difference in comparison.differences],
+        "differences": differences,
     }
     return render_dump(data)
-
-
-def _difference_data(difference: OutputDifference) -> JsonValue:
-    gone, new = difference.counts()
-    return {"operator": difference.operator, "class": difference.file_class, "lines_gone": gone, "lines_new": new}
 
 
 def render_markdown(comparison: OutputComparison, *, in_full: bool) -> str:
@@ -255,7 +249,10 @@ def render_markdown(comparison: OutputComparison, *, in_full: bool) -> str:
         for operator, differences in shown.items():
             lines += [*folded_lines(_title(operator), _difference_lines(differences)), ""]
     else:
-        items = [f"- {_title(operator)}: {_class_names(differences)}" for operator, differences in shown.items()]
+        items = [
+            f"- {_title(operator)}: {', '.join([f'`{difference.file_class}`' for difference in differences])}"
+            for operator, differences in shown.items()
+        ]
         items += [f"- and {more} more"] * bool(more)
         lines += folded_lines(f"Operators with differences: {len(shown) + more}", iter(items))
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -263,10 +260,6 @@ def render_markdown(comparison: OutputComparison, *, in_full: bool) -> str:
 
 def _title(operator: str) -> str:
     return SHARED_TEXT if operator == EVERYBODY else f"<code>{operator}</code>"
-
-
-def _class_names(differences: Sequence[OutputDifference]) -> str:
-    return ", ".join([f"`{difference.file_class}`" for difference in differences])
 
 
 def _difference_lines(differences: Sequence[OutputDifference]) -> Iterator[str]:

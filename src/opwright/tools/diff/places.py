@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.machinery import PathFinder
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, TypeAlias
 
 from opwright.dialects.table import dialect_of
 from opwright.libraries.rows import LIBRARY
@@ -46,6 +46,9 @@ _OF_PYTORCH: Final = "torchgen/packaged/ATen/native/native_functions.yaml"
 
 #: How many bytes are taken from a commit or an archive.
 _MOST_BYTES: Final = 256_000_000
+
+#: The name, the size and the content of a regular file of an archive.
+_Member: TypeAlias = "tuple[str, int, Callable[[], IO[bytes] | None]]"
 
 
 class SidePlace(NamedTuple):
@@ -174,39 +177,31 @@ def _git(folder: str, *words: str, what: str = "") -> bytes:
     return done.stdout
 
 
-class _Member(NamedTuple):
-    """A regular file of an archive."""
-
-    name: str
-    size: int
-    open: Callable[[], IO[bytes] | None]
-
-
 def _tar_members(files: tarfile.TarFile) -> Iterator[_Member]:
     for member in files:
         if member.isreg():
-            yield _Member(member.name, member.size, partial(files.extractfile, member))
+            yield member.name, member.size, partial(files.extractfile, member)
 
 
 def _zip_members(files: zipfile.ZipFile) -> Iterator[_Member]:
     for member in files.infolist():
         # The upper half of the attributes are those of Unix: a link is written as a file with its target.
         if not member.is_dir() and not stat.S_ISLNK(member.external_attr >> 16):
-            yield _Member(member.filename, member.file_size, partial(files.open, member))
+            yield member.filename, member.file_size, partial(files.open, member)
 
 
 def _extract(members: Iterator[_Member], out: str) -> None:
     """Write the regular files that loading may read. Raises Fault (E2103) if there is too much of them."""
     left = _MOST_BYTES
-    for member in members:
-        path = os.path.normpath(os.path.join(out, member.name))
+    for name, size, read in members:
+        path = os.path.normpath(os.path.join(out, name))
         is_inside = not os.path.relpath(path, out).startswith(os.pardir)
-        if not is_inside or member.size > FILE_BYTES or not path.endswith(_READ):
+        if not is_inside or size > FILE_BYTES or not path.endswith(_READ):
             continue
-        left -= member.size
+        left -= size
         if left < 0:
             raise Fault.at(NO_SIDE, f"there are more than {_MOST_BYTES:,} bytes of files with operators and headers")
-        content = member.open()
+        content = read()
         assert content is not None, "a regular file has content"
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with content, open(path, "wb") as stream:

@@ -10,13 +10,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from opwright.dialects.field import FLAG, TEXT, Field, choice, dialect_schema, list_of_schema, mapping_schema
+from opwright.dialects.field import FLAG, TEXT, choice, list_of_schema, mapping_schema
 from opwright.source.terminal import counted
 from opwright.tools.diff.backend import BackendTask, TaskKind
-from opwright.tools.diff.levels import Level, greatest, next_version
-from opwright.tools.diff.records import Audience, ChangeKind, Comparison, OperatorChange
+from opwright.tools.diff.records import Audience, ChangeKind, Comparison, Level, OperatorChange, greatest, next_version
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.document import render_dump
+from opwright.tools.dump.fields import document_schema, field, optional, reference
 
 #: The version of the form of the data.
 FORMAT: Final = 1
@@ -215,7 +215,6 @@ def _names(audiences: Iterable[Audience]) -> str:
 
 
 def _task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
-    """What a backend has to do."""
     if not tasks:
         yield from ("The backend has nothing to do.", "")
         return
@@ -338,12 +337,9 @@ def _markdown_task_lines(tasks: Sequence[BackendTask]) -> Iterator[str]:
         chosen = [task for task in tasks if task.kind is kind]
         if chosen:
             yield from (f"**{kind.value}**", "")
-            yield from [f"- [ ] `{task.operator}`: {task.message}{_help(task)}" for task in chosen]
+            for task in chosen:
+                yield f"- [ ] `{task.operator}`: {task.message}{f' ({task.help})' if task.help else ''}"
             yield ""
-
-
-def _help(task: BackendTask) -> str:
-    return f" ({task.help})" if task.help else ""
 
 
 _NUMBER: Final = {"type": "integer"}
@@ -352,60 +348,53 @@ _AUDIENCES: Final = list_of_schema(choice(*[audience.name for audience in Audien
 _OPTIONAL_TEXT: Final = {"type": ["string", "null"]}
 
 _REASON: Final = (
-    Field("text", "", TEXT, "What differs, in a few words.", is_required=True),
-    Field("breaks", "", _AUDIENCES, "Whom this breaks.", is_required=True),
-    Field("level", "", _LEVEL, "What this does to the version of a library."),
-    Field("since", "", TEXT, "The first tag or commit that has this, with `--since`."),
+    field("text", TEXT, "What differs, in a few words."),
+    field("breaks", _AUDIENCES, "Whom this breaks."),
+    optional("level", _LEVEL, "What this does to the version of a library."),
+    optional("since", TEXT, "The first tag or commit that has this, with `--since`."),
 )
 _CHANGE: Final = (
-    Field("name", "", TEXT, "The operator, without `aten::`.", is_required=True),
-    Field("kind", "", choice(*[kind.name for kind in ChangeKind]), "What happened to it.", is_required=True),
-    Field("private", "", FLAG, "Whether its name begins with `_`.", is_required=True),
-    Field("old", "", _OPTIONAL_TEXT, "The old schema.", is_required=True),
-    Field("new", "", _OPTIONAL_TEXT, "The new schema.", is_required=True),
-    Field("breaks", "", _AUDIENCES, "Whom the change breaks.", is_required=True),
-    Field("level", "", _LEVEL, "What the change does to the version of a library."),
-    Field("reasons", "", list_of_schema({"$ref": "#/$defs/reason"}), "What differs.", is_required=True),
-    Field("similar", "", list_of_schema(TEXT), "Added operators with the same arguments.", is_required=True),
-    Field("since", "", TEXT, "The first tag or commit that has an added operator, with `--since`."),
+    field("name", TEXT, "The operator, without `aten::`."),
+    field("kind", choice(*[kind.name for kind in ChangeKind]), "What happened to it."),
+    field("private", FLAG, "Whether its name begins with `_`."),
+    field("old", _OPTIONAL_TEXT, "The old schema."),
+    field("new", _OPTIONAL_TEXT, "The new schema."),
+    field("breaks", _AUDIENCES, "Whom the change breaks."),
+    optional("level", _LEVEL, "What the change does to the version of a library."),
+    field("reasons", list_of_schema(reference("reason")), "What differs."),
+    field("similar", list_of_schema(TEXT), "Added operators with the same arguments."),
+    optional("since", TEXT, "The first tag or commit that has an added operator, with `--since`."),
 )
 _TASK: Final = (
-    Field("kind", "", choice(*[kind.name for kind in TaskKind]), "The kind of work.", is_required=True),
-    Field("operator", "", TEXT, "The operator.", is_required=True),
-    Field("message", "", TEXT, "What is wrong.", is_required=True),
-    Field("help", "", TEXT, "What to write instead.", is_required=True),
-    Field("line", "", _NUMBER, "The line in the backend file, 0 without one.", is_required=True),
+    field("kind", choice(*[kind.name for kind in TaskKind]), "The kind of work."),
+    field("operator", TEXT, "The operator."),
+    field("message", TEXT, "What is wrong."),
+    field("help", TEXT, "What to write instead."),
+    field("line", _NUMBER, "The line in the backend file, 0 without one."),
 )
 _VERDICT: Final = (
-    Field("level", "", _LEVEL, "The greatest level of all changes.", is_required=True),
-    Field("current", "", TEXT, "The version that `--current` gives, or nothing.", is_required=True),
-    Field("next", "", TEXT, "The next version, or nothing.", is_required=True),
+    field("level", _LEVEL, "The greatest level of all changes."),
+    field("current", TEXT, "The version that `--current` gives, or nothing."),
+    field("next", TEXT, "The next version, or nothing."),
 )
-_BROKEN: Final = tuple(Field(audience.name, "", _NUMBER, audience.value, is_required=True) for audience in Audience)
+_BROKEN: Final = tuple(field(audience.name, _NUMBER, audience.value) for audience in Audience)
 _SUMMARY: Final = (
-    *[Field(kind.name, "", _NUMBER, "", is_required=True) for kind in ChangeKind],
-    Field("breaks", "", mapping_schema(_BROKEN), "How many changes break whom.", is_required=True),
+    *[field(kind.name, _NUMBER, "") for kind in ChangeKind],
+    field("breaks", mapping_schema(_BROKEN), "How many changes break whom."),
 )
 _COMPARISON: Final = (
-    Field("format", "", {"enum": [FORMAT]}, "The version of the form of the document.", is_required=True),
-    Field("old", "", TEXT, "What was compared.", is_required=True),
-    Field("new", "", TEXT, "What it was compared with.", is_required=True),
-    Field("summary", "", mapping_schema(_SUMMARY), "How many changes there are.", is_required=True),
-    Field("changes", "", list_of_schema({"$ref": "#/$defs/change"}), "The operators that differ.", is_required=True),
-    Field(
-        "running", "", list_of_schema(TEXT), "The sides that are processes: schemas and tags were compared, no more."
-    ),
-    Field("verdict", "", mapping_schema(_VERDICT), "What the changes of a library do to its version."),
-    Field("backend", "", list_of_schema({"$ref": "#/$defs/task"}), "What the backend has to do, with `--backend`."),
+    field("format", {"enum": [FORMAT]}, "The version of the form of the document."),
+    field("old", TEXT, "What was compared."),
+    field("new", TEXT, "What it was compared with."),
+    field("summary", mapping_schema(_SUMMARY), "How many changes there are."),
+    field("changes", list_of_schema(reference("change")), "The operators that differ."),
+    optional("running", list_of_schema(TEXT), "The sides that are processes: schemas and tags were compared, no more."),
+    optional("verdict", mapping_schema(_VERDICT), "What the changes of a library do to its version."),
+    optional("backend", list_of_schema(reference("task")), "What the backend has to do, with `--backend`."),
 )
 
 
 def json_schema() -> dict[str, object]:
     """Schema of what `opwright diff --format json` prints."""
-    return dialect_schema(
-        f"Comparison of operators by Opwright, format {FORMAT}",
-        mapping_schema(_COMPARISON),
-        change=mapping_schema(_CHANGE),
-        reason=mapping_schema(_REASON),
-        task=mapping_schema(_TASK),
-    )
+    records = {"dump": _COMPARISON, "change": _CHANGE, "reason": _REASON, "task": _TASK}
+    return document_schema(f"Comparison of operators by Opwright, format {FORMAT}", records)

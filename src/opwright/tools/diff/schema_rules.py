@@ -85,15 +85,13 @@ def backward_faults(new: FunctionSchema, old: FunctionSchema) -> Iterator[str]:
     if len(new.returns) == len(old.returns):
         for index, (earlier, later) in enumerate(zip(old.returns, new.returns, strict=True)):
             yield from _return_faults(index, earlier, later)
-    yield from _absence_faults(new.arguments, old.arguments)
-    for before, after in _pairs(new.arguments, old.arguments):
-        yield from _place_faults(before, after, old.arguments)
-        if before.name == after.name:
-            yield from _argument_faults(before, after, new.arguments, old.arguments)
-            if not accepts(after.type, before.type) or list_size(after.type) != list_size(before.type):
-                yield type_text(before, after)
-            if before.default is not None and not same_default(before, after):
-                yield default_text(before, after)
+    # Old arguments behind the last new one, except those that have another place.
+    left = {argument.name for argument in new.arguments.all}
+    count, outs = len(new.arguments.non_out), len(new.arguments.out)
+    for before in (*old.arguments.non_out[count:], *old.arguments.out[outs:]):
+        if before.name not in left:
+            yield f"argument `{before.name}` is gone"
+    yield from _argument_faults(new.arguments, old.arguments, is_forward=False)
     for added in new.arguments.non_out[len(old.arguments.non_out) :]:
         if added.default is None:
             yield f"new argument `{added.name}` has no default"
@@ -107,14 +105,7 @@ def forward_faults(new: FunctionSchema, old: FunctionSchema) -> Iterator[str]:
     yield from _returns_count_faults(new, old)
     if len(new.arguments.out) != len(old.arguments.out):
         yield "the number of out arguments differs"
-    for before, after in _pairs(new.arguments, old.arguments):
-        yield from _place_faults(before, after, old.arguments)
-        if before.name == after.name:
-            yield from _argument_faults(before, after, new.arguments, old.arguments)
-            if not accepts(before.type, after.type) or list_size(after.type) != list_size(before.type):
-                yield type_text(before, after)
-            if not same_default(before, after):
-                yield default_text(before, after)
+    yield from _argument_faults(new.arguments, old.arguments, is_forward=True)
     for added in new.arguments.non_out[len(old.arguments.non_out) :]:
         if added.default is None:
             yield f"new argument `{added.name}` has no default"
@@ -122,36 +113,30 @@ def forward_faults(new: FunctionSchema, old: FunctionSchema) -> Iterator[str]:
             yield f"the default of new argument `{added.name}` is a list"
 
 
-def _pairs(new: Arguments, old: Arguments) -> Iterator[tuple[Argument, Argument]]:
-    """Arguments at the same places, out arguments counted by themselves."""
-    yield from zip(old.non_out, new.non_out, strict=False)
-    yield from zip(old.out, new.out, strict=False)
+def _argument_faults(new: Arguments, old: Arguments, *, is_forward: bool) -> Iterator[str]:
+    """What differs between arguments at the same places, out arguments counted by themselves."""
+    for pairs in (zip(old.non_out, new.non_out, strict=False), zip(old.out, new.out, strict=False)):
+        for before, after in pairs:
+            if before.name != after.name:
+                yield _place_fault(before, after, old)
+                continue
+            if _alias_sets(before.annotation) != _alias_sets(after.annotation):
+                yield f"argument `{before.name}` has another alias annotation"
+            if after not in new.positional and before in old.positional:
+                yield f"argument `{before.name}` is passed by name only"
+            wider, narrower = (before.type, after.type) if is_forward else (after.type, before.type)
+            if not accepts(wider, narrower) or list_size(wider) != list_size(narrower):
+                yield type_text(before, after)
+            if (is_forward or before.default is not None) and not same_default(before, after):
+                yield default_text(before, after)
 
 
-def _absence_faults(new: Arguments, old: Arguments) -> Iterator[str]:
-    """Old arguments behind the last new one, except those that have another place."""
-    left = {argument.name for argument in new.all}
-    for before in (*old.non_out[len(new.non_out) :], *old.out[len(new.out) :]):
-        if before.name not in left:
-            yield f"argument `{before.name}` is gone"
-
-
-def _place_faults(before: Argument, after: Argument, old: Arguments) -> Iterator[str]:
-    if before.name == after.name:
-        return
+def _place_fault(before: Argument, after: Argument, old: Arguments) -> str:
     if any(argument.name == after.name for argument in old.all):
-        yield f"argument `{after.name}` has another place"
-    elif before.type is after.type:
-        yield f"argument `{before.name}` is replaced by `{after.name}`"
-    else:
-        yield f"argument `{after.name}` is inserted before `{before.name}`"
-
-
-def _argument_faults(before: Argument, after: Argument, new: Arguments, old: Arguments) -> Iterator[str]:
-    if _alias_sets(before.annotation) != _alias_sets(after.annotation):
-        yield f"argument `{before.name}` has another alias annotation"
-    if after not in new.positional and before in old.positional:
-        yield f"argument `{before.name}` is passed by name only"
+        return f"argument `{after.name}` has another place"
+    if before.type is after.type:
+        return f"argument `{before.name}` is replaced by `{after.name}`"
+    return f"argument `{after.name}` is inserted before `{before.name}`"
 
 
 def _returns_count_faults(new: FunctionSchema, old: FunctionSchema) -> Iterator[str]:

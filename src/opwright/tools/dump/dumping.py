@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from opwright.backends.external_backend import ExternalBackend
@@ -23,9 +23,9 @@ from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.dump.data import JsonValue, kernel_data, operator_data, types_data
+from opwright.tools.dump.document import contents, entry_pointers
 from opwright.tools.dump.fields import FORMAT
 from opwright.tools.dump.shims import OperatorShims, release_shim_tables, shim_refusal, shims_by_operator
-from opwright.tools.dump.yaml_text import contents, entry_pointers
 
 #: The dialects of a release's files that a dump holds; derivatives and deprecated signatures only as they are.
 _RELEASE_DIALECTS: Final = (NATIVE_FUNCTIONS, TAGS, DERIVATIVES, DEPRECATED)
@@ -157,10 +157,6 @@ def dump_backends(
 def _document(
     kind: str, rules: Rules, files: _Files, functions: Sequence[NativeFunction], tags: Mapping[str, str]
 ) -> dict[str, JsonValue]:
-    places: tuple[Callable[[NativeFunction], JsonValue], Callable[[NativeFunction], JsonValue]] = (
-        files.entry,
-        files.derivative,
-    )
     return {
         "format": FORMAT,
         "kind": kind,
@@ -169,13 +165,11 @@ def _document(
         "tags": dict(tags),
         "types": types_data(functions),
         "backends": [],
-        "operators": [operator_data(function, places) for function in functions],
+        "operators": [operator_data(function, (files.entry, files.derivative)) for function in functions],
     }
 
 
 def _backend_data(backend: ExternalBackend) -> JsonValue:
-    # Only dumps of backends need this module.
-
     kernels: list[JsonValue] = []
     for section in backend.sections:
         for entry in section.entries:

@@ -47,6 +47,15 @@ def optional(name: str, schema: JsonSchema, help: str) -> Field:
     return Field(name, "", schema, help)
 
 
+#: The fields of documents with the types and with the operators.
+TYPES: Final = field(
+    "types",
+    {"type": "object", "additionalProperties": reference("type")},
+    "Each type of an argument or return, by its text.",
+)
+OPERATORS: Final = field(
+    "operators", list_of_schema(reference("operator")), "The operators: entries in file order, then synthesized."
+)
 _DUMP: Final = (
     field("format", {"enum": [FORMAT]}, "The version of the form of the dump."),
     field("kind", choice("release", "library", "backend"), "What was dumped."),
@@ -55,15 +64,9 @@ _DUMP: Final = (
         "files", list_of_schema(reference("file")), "The input files as data; the rest of the dump follows from them."
     ),
     field("tags", {"type": "object", "additionalProperties": TEXT}, "The tags of the release, with descriptions."),
-    field(
-        "types",
-        {"type": "object", "additionalProperties": reference("type")},
-        "Each type of an argument or return, by its text.",
-    ),
+    TYPES,
     field("backends", list_of_schema(reference("backend")), "The backends of a dump of backend files."),
-    field(
-        "operators", list_of_schema(reference("operator")), "The operators: entries in file order, then synthesized."
-    ),
+    OPERATORS,
 )
 _FILE: Final = (
     field("path", TEXT, "The path of the file: for a release its name among the inputs, else as the user gave it."),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, Serving, TableRow, dispatch_table
 from opwright.backends.dispatch.hand_registrations import HandRegistrations
@@ -17,8 +18,7 @@ from opwright.plugins.operator_records import shown_name
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained
 from opwright.tools.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord
-from opwright.tools.explain.requirements import requirements_record
-from opwright.tools.explain.schemas import operation_record, place_of, schema_record
+from opwright.tools.explain.schemas import operation_record, place_of, requirements_record, schema_record
 from opwright.tools.explain.signatures import python_records, signature_records
 from opwright.tools.explain.symbols import planned_symbols, written_symbols
 from opwright.workspace.provenance import FileOrigin
@@ -106,38 +106,26 @@ def explain(
         function.is_synthesized,
         tuple([name for name in names if name != function.name.text]),
     )
-    for section in sections:
-        explanation = _add_section(explanation, section, function, explained, origins)
-    return explanation
-
-
-def _add_section(
-    explanation: Explanation,
-    section: str,
-    function: NativeFunction,
-    explained: Explained,
-    origins: Mapping[str, FileOrigin] | None,
-) -> Explanation:
-    """Explanation with a further section. Each imports what it needs when it is asked for."""
     job = explained.job
-    match section:
-        case "schema":
-            return explanation._replace(roles=schema_record(function))
-        case "requirements":
-            return explanation._replace(requirements=requirements_record(function))
-        case "operation":
-            return explanation._replace(operation=operation_record(function))
-        case "dispatch":
-            records = dispatch_records(function, job, explained.by_hand)
-            return explanation._replace(dispatch=records, implementations=tuple(_implementations(function)))
-        case "signatures":
-            return explanation._replace(signatures=signature_records(function, job))
-        case "derivative":
-            return explanation._replace(derivative=derivative_record(function, job))
-        case "python":
-            return explanation._replace(python=python_records(function, job))
-        case _:
-            assert section == "symbols"
-            if origins is None:
-                return explanation._replace(symbols=planned_symbols(function, job, explained.families))
-            return explanation._replace(symbols=written_symbols(function, origins))
+
+    def dispatch() -> dict[str, Any]:
+        records = dispatch_records(function, job, explained.by_hand)
+        return {"dispatch": records, "implementations": tuple(_implementations(function))}
+
+    makers: dict[str, Callable[[], dict[str, Any]]] = {
+        "schema": lambda: {"roles": schema_record(function)},
+        "requirements": lambda: {"requirements": requirements_record(function)},
+        "operation": lambda: {"operation": operation_record(function)},
+        "dispatch": dispatch,
+        "signatures": lambda: {"signatures": signature_records(function, job)},
+        "derivative": lambda: {"derivative": derivative_record(function, job)},
+        "python": lambda: {"python": python_records(function, job)},
+        "symbols": lambda: {
+            "symbols": planned_symbols(function, job, explained.families)
+            if origins is None
+            else written_symbols(function, origins)
+        },
+    }
+    for section in sections:
+        explanation = explanation._replace(**makers[section]())
+    return explanation

@@ -9,9 +9,8 @@ from opwright.backends.dispatch.registrations import RegistrationKind, registrat
 from opwright.emit.autograd.saved import saved_type
 from opwright.emit.emitter import Job, per_job
 from opwright.libraries.operator_library import RunLibraries
-from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative, SavedAttribute
+from opwright.model.derivatives import Derivative, DifferentiableFunction, ForwardDerivative
 from opwright.model.native_function import NativeFunction
-from opwright.source.span import Span
 from opwright.tools.explain.records import DerivativeRecord, FilePlace, FormulaRecord, GradientRecord, SavedRecord
 
 #: What happens to gradients, in words.
@@ -74,34 +73,24 @@ def _status(function: NativeFunction, job: Job, differentiable: DifferentiableFu
 
 
 def _gradients(differentiable: DifferentiableFunction) -> Iterator[GradientRecord]:
-    """Derivatives by dispatch key."""
     for key, info in differentiable.infos.items():
+        saved = [(value, False) for value in info.saved_inputs] + [(value, True) for value in info.saved_outputs]
         yield GradientRecord(
             key,
             info.node_name or "",
             info.name,
+            tuple([_formula(each, each.original_formula) for each in info.derivatives]),
             tuple(
                 [
-                    FormulaRecord(derivative.var_names, derivative.original_formula, _place(derivative.span))
-                    for derivative in info.derivatives
+                    SavedRecord(value.name, saved_type(value, info).text, value.expression, is_result)
+                    for value, is_result in saved
                 ]
             ),
-            tuple(
-                [_saved_record(saved, info, is_result=False) for saved in info.saved_inputs]
-                + [_saved_record(saved, info, is_result=True) for saved in info.saved_outputs]
-            ),
-            tuple([_forward(formula) for formula in differentiable.forward.get(key, ())]),
+            tuple([_formula(each, each.formula) for each in differentiable.forward.get(key, ())]),
             info.non_differentiable,
         )
 
 
-def _saved_record(saved: SavedAttribute, info: DifferentiabilityInfo, *, is_result: bool) -> SavedRecord:
-    return SavedRecord(saved.name, saved_type(saved, info).text, saved.expression, is_result)
-
-
-def _forward(formula: ForwardDerivative) -> FormulaRecord:
-    return FormulaRecord(formula.var_names, formula.formula, _place(formula.span))
-
-
-def _place(span: Span) -> FilePlace:
-    return FilePlace(span.file.path, span.line)
+def _formula(derivative: Derivative | ForwardDerivative, text: str) -> FormulaRecord:
+    span = derivative.span
+    return FormulaRecord(derivative.var_names, text, FilePlace(span.file.path, span.line))

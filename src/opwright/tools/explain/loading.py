@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from opwright.source.items import ItemText
 
 
+_node_prefix = cache(node_prefix)
+
+
 class ExplainRequest(NamedTuple):
     """What is to be explained: names of operators, the inputs, and the files of libraries and backends.
 
@@ -176,11 +179,6 @@ def _same_nodes(inputs: Inputs, texts: Iterable[str]) -> Sequence[str]:
     file = inputs.read_optional(DERIVATIVES.inputs[0])
     if file is None:
         return []
-    prefixes = {node_prefix(word) for text in texts for word in re.findall(r"\w+", text)}
+    prefixes = {_node_prefix(word) for text in texts for word in re.findall(r"\w+", text)}
     names = {match[1] for _, text in split_items(file.text) if (match := ENTRY_NAME.match(text))}
     return [name for name in names if _node_prefix(name) in prefixes]
-
-
-@cache
-def _node_prefix(name: str) -> str:
-    return node_prefix(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
@@ -40,7 +40,9 @@ def resolve_file(text: str, request: ExplainRequest) -> Resolution | None:
     family = FAMILIES.get(text)
     if family is not None:
         return Resolution("a family of generated files", (), about=_family_text(family))
-    names = _operators_in(PurePosixPath(text).name, Entries(request.inputs))
+    # Operators whose headers may have the name of a file: `add_native.h`.
+    stem = PurePosixPath(text).name.partition(".")[0]
+    names = [name for name in Entries(request.inputs).operators if stem == name or stem.startswith(f"{name}_")]
     part = request._replace(names=(_ANY, *names))
     job = load_part(part, rules_of(request.inputs, request.release, Diagnostics()))
     if job is None:
@@ -66,12 +68,6 @@ def file_names(text: str, request: ExplainRequest) -> frozenset[str]:
     families = [name for name in FAMILIES if name in DEFAULT_FAMILIES]
     paths = [path for emitter in emitters(job, families) for path in _paths(emitter, job)]
     return frozenset([PurePosixPath(path).name for path in paths])
-
-
-def _operators_in(name: str, entries: Entries) -> Sequence[str]:
-    """Operators whose headers may have the name of a file: `add_native.h`."""
-    stem = name.partition(".")[0]
-    return [operator for operator in entries.operators if stem == operator or stem.startswith(f"{operator}_")]
 
 
 def _found(text: str, job: Job) -> Iterator[tuple[AnyEmitter, str]]:
@@ -138,15 +134,12 @@ def named_overloads(
     if operators:
         by_operator = _matches(request._replace(names=tuple(operators)), sink)
         for name, resolution in few.items():
-            named = [match for operator in resolution.operators for match in by_operator[operator]]
-            matches[name] = [match for match in named if not resolution.node or _has_node(*match, resolution.node)]
+            for function, explained in [match for operator in resolution.operators for match in by_operator[operator]]:
+                formulas = differentiable_function(function, explained.job)
+                infos = () if formulas is None else formulas.infos.values()
+                if not resolution.node or any(info.node_name == resolution.node for info in infos):
+                    matches[name].append((function, explained))
     return matches, resolutions
-
-
-def _has_node(function: NativeFunction, explained: Explained, node: str) -> bool:
-    """Whether an autograd node is that of an overload."""
-    differentiable = differentiable_function(function, explained.job)
-    return differentiable is not None and any(info.node_name == node for info in differentiable.infos.values())
 
 
 def _matches(request: ExplainRequest, sink: Diagnostics) -> dict[str, list[NamedOverload]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from opwright.backends.dispatch.resolution import qualified_name
@@ -32,9 +32,7 @@ def passes_text(function: NativeFunction, explained: Explained) -> str:
     return "\n".join([*lines, ""])
 
 
-def _nodes(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Nodes of the entry, each with its line and column in the file."""
-    del explained
+def _nodes(function: NativeFunction, _: Explained) -> Iterator[str]:
     entry = function.entry
     # The span starts behind the dash, so blanks stand for what precedes it.
     file = SourceFile(entry.file.path, f"{' ' * (entry.column - 1)}{entry.text}\n")
@@ -54,9 +52,7 @@ def _node_lines(node: Node, line: int, indent: str) -> Iterator[str]:
             yield from _node_lines(value, line, f"{indent}  ")
 
 
-def _entry(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Fields that say more than their defaults, and the kernels."""
-    del explained
+def _entry(function: NativeFunction, _: Explained) -> Iterator[str]:
     for name in FIELD_NAMES:
         value = getattr(function, name)
         if value != getattr(NO_FIELDS, name):
@@ -85,9 +81,7 @@ def _shown(value: object) -> str:
     return f"({', '.join([f'{slot}={_shown(getattr(value, slot))}' for slot in slots])})" if slots else str(value)
 
 
-def _schema(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Parts of the schema."""
-    del explained
+def _schema(function: NativeFunction, _: Explained) -> Iterator[str]:
     record = schema_record(function)
     yield f"operator {function.name.name}, overload {function.name.overload or 'without a name'}"
     for argument in record.arguments:
@@ -99,16 +93,12 @@ def _schema(function: NativeFunction, explained: Explained) -> Iterator[str]:
         yield f"result {result.name or '-'}: {result.type}{f', is or aliases {result.of}' if result.of else ''}"
 
 
-def _function(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """What follows from fields and schema."""
-    del explained
+def _function(function: NativeFunction, _: Explained) -> Iterator[str]:
     for fact in _FACTS:
         yield f"{fact}: {_shown(getattr(function, fact))}"
 
 
-def _group(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Overloads with which it was linked."""
-    del explained
+def _group(function: NativeFunction, _: Explained) -> Iterator[str]:
     record = operation_record(function)
     for title, members in (("group", record.members), ("view group", record.view_members)):
         for member in members:
@@ -117,28 +107,23 @@ def _group(function: NativeFunction, explained: Explained) -> Iterator[str]:
 
 
 def _signatures(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Signature under each calling convention."""
     for record in signature_records(function, explained.job):
         yield f"{record.convention}: {record.text or f'none: {record.note}'}"
 
 
 def _fragments(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Slots that units with the function fill, with the lines in each."""
     for emitter, units in _emitters(function, explained):
         context = explained.job.context(emitter.reads)
         for unit in units:
-            counts = {slot: _line_count(value) for slot, value in emitter.fragment(unit, context).items()}
+            fragment = emitter.fragment(unit, context).items()
+            texts = {slot: [value] if isinstance(value, str) else value for slot, value in fragment}
+            counts = {slot: sum([len(text.splitlines()) for text in listed]) for slot, listed in texts.items()}
             slots = [f"{slot} {count}" for slot, count in counts.items() if count]
             if slots:
                 yield f"{emitter.name}: {type(unit).__name__}, {', '.join(slots)}"
 
 
-def _line_count(texts: str | Iterable[str]) -> int:
-    return sum([len(text.splitlines()) for text in ([texts] if isinstance(texts, str) else texts)])
-
-
 def _files(function: NativeFunction, explained: Explained) -> Iterator[str]:
-    """Files that have the units."""
     folders = build_folders("", explained.families)
     for emitter, units in _emitters(function, explained):
         every = emitter.units(explained.job)
@@ -149,7 +134,6 @@ def _files(function: NativeFunction, explained: Explained) -> Iterator[str]:
 
 
 def _emitters(function: NativeFunction, explained: Explained) -> Iterator[tuple[AnyEmitter, list[object]]]:
-    """Emitters with units that have the function."""
     for emitter in emitters(explained.job, explained.families):
         units = [unit for unit in emitter.units(explained.job) if is_of_unit(function, unit)]
         if units:

@@ -22,7 +22,6 @@ from opwright.libraries import stable_convention as stable
 from opwright.libraries.frameworks import view_convention
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
-from opwright.source.span import Span
 from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
 
 _REVERSED: Final = "const at::Tensor& base, const Tensor& mutated_view"
@@ -50,24 +49,19 @@ def signature_records(function: NativeFunction, job: Job) -> tuple[SignatureReco
     return tuple([record for make in makers for record in make(function, job)])
 
 
-def _public(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """The functions and methods of the public API."""
-    del job
+def _public(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     forms = ("C++", "C++ faithful", "C++ with SymInt", "C++ faithful with SymInt")
     note = "written by hand; this is the generated function" if function.manual_cpp_binding else ""
-    if function.function:
-        for form, signature in zip(forms, public_api.function_signatures(function), strict=True):
+    for is_bound, signatures, what in (
+        (function.function, public_api.function_signatures, "C++"),
+        (function.method, public_api.method_signatures, "C++ method"),
+    ):
+        for form, signature in zip(forms, signatures(function), strict=True) if is_bound else ():
             if signature is not None:
-                yield SignatureRecord(form, signature.qualified_declaration, note)
-    if function.method:
-        for form, signature in zip(forms, public_api.method_signatures(function), strict=True):
-            if signature is not None:
-                yield SignatureRecord(form.replace("C++", "C++ method"), signature.qualified_declaration, note)
+                yield SignatureRecord(form.replace("C++", what), signature.qualified_declaration, note)
 
 
-def _dispatcher(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """Operator itself, and its redispatching form."""
-    del job
+def _dispatcher(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     signature = dispatcher.signature(function)
     operator = f"{function.library.operators}::{function.name.unambiguous}"
     yield SignatureRecord("dispatcher", signature.declaration(f"{operator}::call"))
@@ -84,9 +78,8 @@ def kernel_definition(function: NativeFunction, name: str) -> str:
     return ""
 
 
-def _kernels(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+def _kernels(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     """Kernels that are plain functions, those with the same name once."""
-    del job
     for name, (kernel, keys) in _by_name(function).items():
         signature = native.symint_signature(function) if kernel.symint else native.signature(function)
         yield SignatureRecord("native", signature.declaration(name), keys)
@@ -102,7 +95,6 @@ def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
 
 
 def _stable_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
-    """Kernels of an operator of a library with the stable interface."""
     for name, (_, keys) in _by_name(function).items():
         text = stable.signature(function).declaration(name)
         yield SignatureRecord("stable", text, f"{keys}, {_served_releases(function)}")
@@ -114,9 +106,8 @@ def _view_kernels(function: NativeFunction) -> Iterator[SignatureRecord]:
         yield SignatureRecord("borrowed tensors", view_convention.signature(function).declaration(name), keys)
 
 
-def _structured(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+def _structured(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     """Shape function, the computation of each kernel, and the loops of ufuncs."""
-    del job
     group = function.group
     if group is None or not group.structured:
         return
@@ -164,9 +155,8 @@ def _functionalization(function: NativeFunction, job: Job) -> Iterator[Signature
     yield SignatureRecord("view, inverse", text, "written by hand")
 
 
-def _unboxing(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+def _unboxing(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     """Function over a stack, which builds without the dispatcher have."""
-    del job
     yield SignatureRecord("unboxing", f"void {function.library.unboxing}::{function.name.unambiguous}(Stack & stack)")
 
 
@@ -186,9 +176,7 @@ def _c_shims(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
         yield SignatureRecord("C shim", "", "the operator is not in the table of operators with a shim")
 
 
-def _stable(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
-    """A kernel in the stable C++ API."""
-    del job
+def _stable(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     try:
         text = stable.signature(function).declaration()
     except ValueError as error:
@@ -205,9 +193,8 @@ def _served_releases(function: NativeFunction) -> str:
     return f"from PyTorch {oldest[0]}.{oldest[1]} on{f', for {reasons}' if reasons else ''}"
 
 
-def _lazy(function: NativeFunction, job: Job) -> Iterator[SignatureRecord]:
+def _lazy(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     """Constructor of a node in a graph of lazy tensors."""
-    del job
     try:
         taken = lazy.arguments(function.arguments, lazy.NodeConvention())
     except NoCppType as error:
@@ -231,16 +218,12 @@ def python_records(function: NativeFunction, job: Job) -> tuple[PythonRecord, ..
             # Functions of `torch` call it `input`; `torch.ops` has the names of the schema.
             call = call.replace("(input: ", "(self: ", 1)
         return (PythonRecord(name, name + call, False, None),)
-    return tuple(
-        [
-            PythonRecord(name, name + call_text(signature, hints), signature.deprecated, _place(signature.span))
-            for name, signature in python_signatures(function, job)
-        ]
-    )
-
-
-def _place(span: Span | None) -> FilePlace | None:
-    return None if span is None else FilePlace(span.file.path, span.line)
+    records = []
+    for name, signature in python_signatures(function, job):
+        span = signature.span
+        place = None if span is None else FilePlace(span.file.path, span.line)
+        records.append(PythonRecord(name, name + call_text(signature, hints), signature.deprecated, place))
+    return tuple(records)
 
 
 def python_signatures(function: NativeFunction, job: Job) -> list[tuple[str, PythonSignature]]:

@@ -36,17 +36,8 @@ _CLASS: Final = re.compile(r"(?:struct|class)\s+(?:[A-Z_]+_API\s+)?(\w+)\b[^;]*$
 _PYTHON: Final = re.compile(r"def (\w+)\(")
 _NO_FUNCTIONS: Final = frozenset(
     (
-        "if",
-        "for",
-        "while",
-        "switch",
-        "return",
-        "else",
-        "namespace",
-        "m",
-        "static_assert",
-        "TORCH_LIBRARY_IMPL",
-        "TORCH_IMPL_FUNC",
+        *("if", "for", "while", "switch", "return", "else", "namespace", "m"),
+        *("static_assert", "TORCH_LIBRARY_IMPL", "TORCH_IMPL_FUNC"),
     )
 )
 
@@ -62,17 +53,11 @@ def defined_symbols(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         if not line or line[0].isspace() or line.endswith(";"):
             continue
         match = _CLASS.match(line) or _PYTHON.match(line)
-        if match is None and _opens(lines, index):
+        opens_below = line.endswith(")") and index + 1 < len(lines) and lines[index + 1].startswith("{")
+        if match is None and (line.endswith("{") or opens_below):
             match = _FUNCTION.match(line)
         if match is not None and match[1] not in _NO_FUNCTIONS:
             yield index, match[1]
-
-
-def _opens(lines: Sequence[str], index: int) -> bool:
-    """Whether a line, or the one below it, opens a body."""
-    if lines[index].endswith("{"):
-        return True
-    return lines[index].endswith(")") and index + 1 < len(lines) and lines[index + 1].startswith("{")
 
 
 def planned_symbols(function: NativeFunction, job: Job, families: Sequence[str]) -> tuple[SymbolRecord, ...]:
@@ -104,15 +89,8 @@ def _symbols_of_units(
     for unit in units:
         names, has_text = [], False
         is_shared = not functions_of_unit(unit)
-        others = (
-            [
-                unit_function
-                for unit_function in dict.fromkeys(all_functions_of_unit(unit))
-                if unit_function is not function
-            ]
-            if is_shared
-            else []
-        )
+        others = dict.fromkeys(all_functions_of_unit(unit)) if is_shared else {}
+        others.pop(function, None)
         for lines in _texts(unit, emitter, job):
             if is_shared:
                 names += [name for _, name in defined_symbols(lines) if _names_only(name, function, others)]
@@ -159,7 +137,6 @@ _CLASS_ENDINGS: Final = {
 
 
 def _likeness(function: NativeFunction, symbol: str) -> int:
-    """How much of a symbol names an overload."""
     if symbol.startswith("structured_") and symbol.endswith(tuple(_CLASS_ENDINGS.values())):
         return int(symbol.endswith(_CLASS_ENDINGS.get(function.kind, "")))
     names = [signature.name for signature in public_api.function_signatures(function).all()]
@@ -172,7 +149,6 @@ def _likeness(function: NativeFunction, symbol: str) -> int:
 
 
 def _texts(unit: object, emitter: AnyEmitter, job: Job) -> Iterator[Sequence[str]]:
-    """Lines of the texts of a unit."""
     for value in emitter.fragment(unit, job).values():
         for text in (value,) if isinstance(value, str) else value:
             yield text.split("\n")
@@ -194,7 +170,13 @@ def written_symbols(function: NativeFunction, origins: Mapping[str, FileOrigin])
     entry = (os.path.abspath(function.entry.file.path), function.entry.line)
     records: list[SymbolRecord] = []
     for path, origin in origins.items():
-        ranges = [line for line in origin.lines if (line.path, line.line) == entry and _is_of(function, line.operator)]
+        # A line names the overload from whose entry others are synthesized.
+        is_synthesized, name = function.is_synthesized, function.name.text
+        ranges = [
+            line
+            for line in origin.lines
+            if (line.path, line.line) == entry and (is_synthesized or line.operator == name)
+        ]
         if not ranges or is_everything(path):
             continue
         try:
@@ -205,16 +187,10 @@ def written_symbols(function: NativeFunction, origins: Mapping[str, FileOrigin])
         names: dict[str, int] = {}
         for first, last, *_ in ranges:
             for index, name in defined_symbols(lines[first - 1 : last]):
-                if not _may_name(function, name):
-                    continue
-                names.setdefault(name, first + index)
+                if _may_name(function, name):
+                    names.setdefault(name, first + index)
         records += [SymbolRecord(name, path, line) for name, line in names.items()]
         first = next((first for first, last, *_ in ranges if any(map(_is_code, lines[first - 1 : last]))), 0)
         if not names and first and not function.is_synthesized:
             records.append(SymbolRecord("", path, first))
     return tuple(records)
-
-
-def _is_of(function: NativeFunction, operator: str) -> bool:
-    """Whether the operator that a line names is the overload, or one from whose entry it is synthesized."""
-    return function.is_synthesized or operator == function.name.text

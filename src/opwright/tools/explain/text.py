@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from opwright.backends.dispatch.runtime_keys import KeyKind, runtime_keys
 from opwright.model.dispatch_key import META
@@ -145,9 +145,13 @@ def _rows(records: Iterable[DispatchRecord], painter: Painter) -> Iterator[str]:
     """A row for all keys that have the same kernel, kernels of single keys first."""
     groups: dict[DispatchRecord, list[DispatchRecord]] = {}
     for record in records:
-        groups.setdefault(_shared_row(record), []).append(record)
-    ordered = sorted(groups.items(), key=lambda group: _order(group[0]))
-    for shared, members in ordered:
+        registered_for = "" if record.registered_for == record.key else record.registered_for
+        by_hand = record.by_hand if record.kind == "by_hand" else ()
+        shared = record._replace(key="", registered_for=registered_for, by_hand=by_hand)
+        groups.setdefault(shared, []).append(record)
+    ordered = sorted(groups, key=lambda shared: 2 if shared.serving in _NO_KERNEL else bool(shared.registered_for))
+    for shared in ordered:
+        members = groups[shared]
         keys = ", ".join(compress_keys([record.key for record in members]))
         if len(keys) <= _KEY_COLUMN:
             yield from painter.wrap(f"{_INDENT}{keys:<{_KEY_COLUMN}}  ", _what(shared), indent=6)
@@ -159,30 +163,13 @@ def _rows(records: Iterable[DispatchRecord], painter: Painter) -> Iterator[str]:
             yield from painter.wrap("      ", f"in {', '.join(hand)}", note=True)
         for record in members:
             if record.key == META.name and record.by_hand and record.kind != "by_hand":
-                yield from painter.wrap("      ", _replaced_in_python(record.by_hand[0]), note=True)
-
-
-def _replaced_in_python(source: str) -> str:
-    """What Python does with the kernel for Meta; the source has a line if it is known to replace this one."""
-    return f"Python {'replaces' if ':' in source else 'may replace'} the kernel for Meta: see {source}"
-
-
-def _shared_row(record: DispatchRecord) -> DispatchRecord:
-    """What keys must have in common to share a row."""
-    registered_for = "" if record.registered_for == record.key else record.registered_for
-    return record._replace(
-        key="", registered_for=registered_for, by_hand=() if record.kind != "by_hand" else record.by_hand
-    )
-
-
-def _order(record: DispatchRecord) -> int:
-    if record.serving in _NO_KERNEL:
-        return 2
-    return 1 if record.registered_for else 0
+                source = record.by_hand[0]
+                # The source has a line if it is known to replace this kernel.
+                does = "replaces" if ":" in source else "may replace"
+                yield from painter.wrap("      ", f"Python {does} the kernel for Meta: see {source}", note=True)
 
 
 def _what(record: DispatchRecord) -> str:
-    """What runs, in words."""
     origin = f"{record.registered_for}: " if record.registered_for else ""
     if not record.kind:
         return record.text
@@ -255,31 +242,13 @@ def _lines(explanation: Explanation, painter: Painter) -> Iterator[str]:
         more = f" and {len(others) - _MOST_OTHERS} more" if len(others) > _MOST_OTHERS else ""
         text = f"other overloads: {', '.join(others[:_MOST_OTHERS])}{more}"
         yield from painter.wrap(_INDENT, text, indent=4, note=True)
-    sections: list[tuple[str, Iterable[str]]] = []
-    if explanation.roles is not None:
-        sections.append(("Arguments", _schema(explanation.roles, painter)))
-    if explanation.requirements is not None:
-        sections.append(("Requirements", requirement_lines(explanation.requirements, painter)))
-    if explanation.operation is not None:
-        sections.append(("Operation", _operation(explanation.operation, painter)))
-    if explanation.dispatch is not None:
-        sections.append(("Dispatch", dispatch_lines(explanation.dispatch, painter)))
-    if explanation.implementations:
-        sections.append(("Implementations", implementation_lines(explanation.implementations, painter)))
-    if explanation.signatures is not None:
-        sections.append(("C++ signatures", _signatures(explanation.signatures, painter)))
-    if explanation.derivative is not None:
-        sections.append(("Gradients", _derivative(explanation.derivative, painter)))
-    if explanation.python is not None:
-        sections.append(("Python", _python(explanation.python, painter)))
-    if explanation.symbols is not None:
-        sections.append(("Generated code", _symbols(explanation.symbols, painter)))
-    for title, lines in sections:
-        yield from ("", painter.title(title), *lines)
+    for attribute, title, print_lines in _PRINTERS:
+        record = getattr(explanation, attribute)
+        if record is not None and (record or attribute != "implementations"):
+            yield from ("", painter.title(title), *print_lines(record, painter))
 
 
 def _schema(record: SchemaRecord, painter: Painter) -> Iterator[str]:
-    """A table of arguments, and the results."""
     rows = [
         (
             argument.name,
@@ -419,3 +388,17 @@ def _symbols(records: Sequence[SymbolRecord], painter: Painter) -> Iterator[str]
                 yield f"    {painter.note(f'{symbol.line:>{width}}')}  {symbol.name}".rstrip()
         elif any(symbol.name for symbol in symbols):
             yield from painter.wrap("    ", ", ".join([symbol.name for symbol in symbols if symbol.name]))
+
+
+#: The records of explanations in their order, with titles and what prints them.
+_PRINTERS: Final[tuple[tuple[str, str, Callable[[Any, Painter], Iterator[str]]], ...]] = (
+    ("roles", "Arguments", _schema),
+    ("requirements", "Requirements", requirement_lines),
+    ("operation", "Operation", _operation),
+    ("dispatch", "Dispatch", dispatch_lines),
+    ("implementations", "Implementations", implementation_lines),
+    ("signatures", "C++ signatures", _signatures),
+    ("derivative", "Gradients", _derivative),
+    ("python", "Python", _python),
+    ("symbols", "Generated code", _symbols),
+)

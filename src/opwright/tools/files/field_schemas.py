@@ -22,10 +22,6 @@ class FieldSchema(NamedTuple):
     help: str
 
 
-def _root(dialect: Dialect[Any]) -> Mapping[str, Any]:
-    return _schema(dialect, ACTIVE.plugins)
-
-
 @cache
 def _schema(dialect: Dialect[Any], _plugins: tuple[Plugin, ...]) -> Mapping[str, Any]:
     """Schema of a dialect with the keys of the active plug-ins."""
@@ -57,7 +53,7 @@ def _definition(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _at(dialect: Dialect[Any], path: tuple[str, ...]) -> list[Mapping[str, Any]]:
     """Schemas that the value at a path may follow."""
-    root = _root(dialect)
+    root = _schema(dialect, ACTIVE.plugins)
     schemas = _alternatives(root, root)
     for key in path:
         below: list[Mapping[str, Any]] = []

@@ -9,13 +9,7 @@ from typing import Any, Final
 
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
-from opwright.dialects.table import (
-    NATIVE_AOT,
-    NATIVE_FUNCTIONS,
-    SHIM_TABLES,
-    TAGS,
-    dialect_of,
-)
+from opwright.dialects.table import NATIVE_AOT, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS, dialect_of
 from opwright.libraries.rows import LIBRARY
 from opwright.source.diagnostic import Fault
 from opwright.source.project_file import files_below
@@ -89,15 +83,13 @@ def expand_folders(paths: Iterable[str]) -> Iterator[str]:
     """
     for path in paths:
         if os.path.isdir(path):
-            files = [below for below in files_below(path, _SUFFIXES) if not _leads_out(below, path)]
-            yield from filter(_is_known, map(os.path.normpath, files))
+            real = os.path.join(os.path.realpath(path), "")
+            for below in files_below(path, _SUFFIXES):
+                leads_out = os.path.islink(below) and not os.path.realpath(below).startswith(real)
+                if not leads_out and _is_known(os.path.normpath(below)):
+                    yield os.path.normpath(below)
         else:
             yield path
-
-
-def _leads_out(path: str, folder: str) -> bool:
-    real = os.path.join(os.path.realpath(folder), "")
-    return os.path.islink(path) and not os.path.realpath(path).startswith(real)
 
 
 def _is_known(path: str) -> bool:

@@ -172,7 +172,6 @@ class _Layout:
         return sorted(range(len(keys)), key=lambda index: places.get(keys[index], len(places)))
 
     def _entry(self, key: Scalar, value: Node, indent: int, path: tuple[str, ...]) -> list[str]:
-        """A key with its value."""
         head = f"{' ' * indent}{key.span.text}:"
         below = (*path, key.value)
         if isinstance(value, Scalar) or _is_flow(value):
@@ -182,7 +181,6 @@ class _Layout:
         return [head + comment, *self._block(value, deeper, below, self._line(key.end) + 1)]
 
     def _item(self, item: Node, indent: int, path: tuple[str, ...]) -> list[str]:
-        """An item of a list."""
         dash = f"{' ' * indent}-"
         if isinstance(item, Scalar) or _is_flow(item):
             return self._leaf(dash, item, indent, path)
@@ -203,7 +201,10 @@ class _Layout:
             first, *more = _LINE_BREAK.split(text)
             if isinstance(node, Scalar) and node.style in ("|", ">"):
                 return [f"{head} {first.rstrip()}", *_shifted(more, indent + _INDENT)]
-            lines = [f"{head} {first.rstrip()}", *_indented([line.strip() for line in more], indent + _INDENT)]
+            lines = [
+                f"{head} {first.rstrip()}",
+                *[" " * (indent + _INDENT) + line if line else "" for line in map(str.strip, more)],
+            ]
         return [*lines[:-1], lines[-1] + comment]
 
     def _line(self, offset: int) -> int:
@@ -215,7 +216,6 @@ class _Layout:
         return self._line(ends[-1] - 1) if ends else 0
 
     def _dash(self, item: Node) -> int:
-        """Place of the dash before an item."""
         return self._file.text.rfind("-", 0, item.start)
 
     def _comment_after(self, offset: int) -> str:
@@ -240,14 +240,8 @@ class _Layout:
 
     def _comment(self, text: str, column: int) -> str:
         """A comment on a line of its own, indented as the last key or dash that is as far to the right."""
-        indent = self._indents[
-            max([indent_before for indent_before in self._indents if indent_before <= column], default=0)
-        ]
+        indent = self._indents[max([left for left in self._indents if left <= column], default=0)]
         return f"{' ' * indent}{text}" if text else ""
-
-
-def _indented(lines: Iterable[str], indent: int) -> list[str]:
-    return [f"{' ' * indent}{line}" if line else "" for line in lines]
 
 
 def _shifted(lines: Sequence[str], indent: int) -> list[str]:
@@ -278,13 +272,12 @@ def _broken(head: str, value: str, indent: int) -> list[str]:
 
 def _squeezed(lines: Iterable[str]) -> Iterator[str]:
     """Lines without blank ones at both ends, and with one of several that follow each other."""
-    is_wanted = False
+    gap: list[str] = []
     is_first = True
     for line in lines:
-        if line:
-            if is_wanted and not is_first:
-                yield ""
-            yield line
-            is_wanted, is_first = False, False
-        else:
-            is_wanted = True
+        if not line:
+            gap = [line]
+            continue
+        yield from () if is_first else gap
+        yield line
+        gap, is_first = [], False

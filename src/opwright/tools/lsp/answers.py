@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from opwright.source.span import SourceText, Span
+from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CPP_SUFFIXES
+from opwright.tools.lsp.argument_places import argument_at
 from opwright.tools.lsp.completion import completions_at
 from opwright.tools.lsp.documents import path_of
 from opwright.tools.lsp.hover import hover_at
-from opwright.tools.lsp.navigation import Symbol, definitions_at, derivatives_at, references_at, symbols_in
+from opwright.tools.lsp.navigation import (
+    Symbol,
+    definitions_at,
+    derivatives_at,
+    highlights_at,
+    references_at,
+    symbols_in,
+)
 from opwright.tools.lsp.navigation import symbols_of_project as find_symbols
-from opwright.tools.lsp.rename import argument_at, rename_argument
-from opwright.tools.lsp.rename_operator import operator_at, rename_operator
+from opwright.tools.lsp.project import Project
+from opwright.tools.lsp.rename import operator_at, rename_argument, rename_operator
 from opwright.tools.lsp.server import OperatorServer
 
 _KINDS: Final = {
@@ -88,22 +99,28 @@ def complete(server: OperatorServer, params: lsp.CompletionParams) -> lsp.Comple
     return lsp.CompletionList(is_incomplete=False, items=items)
 
 
-def definition(server: OperatorServer, params: lsp.DefinitionParams) -> list[lsp.Location]:
-    """Where the name at a position is defined."""
-    place = server.place(params.text_document.uri, params.position, CPP_SUFFIXES)
-    return [] if place is None else server.locations(definitions_at(server.project, *place))
+def _locations(
+    find: Callable[[Project, SourceFile, int], list[Span]], endings: tuple[str, ...] = ()
+) -> Callable[[OperatorServer, lsp.TextDocumentPositionParams], list[lsp.Location]]:
+    """What answers with the places that a function finds for a position."""
+
+    def answer(server: OperatorServer, params: lsp.TextDocumentPositionParams) -> list[lsp.Location]:
+        place = server.place(params.text_document.uri, params.position, endings)
+        return [] if place is None else server.locations(find(server.project, *place))
+
+    return answer
 
 
-def implementation(server: OperatorServer, params: lsp.ImplementationParams) -> list[lsp.Location]:
-    """The derivatives of the operator at a position."""
+#: Where the name at a position is defined, the derivatives of the operator there, and what names it.
+definition: Final = _locations(definitions_at, CPP_SUFFIXES)
+implementation: Final = _locations(derivatives_at)
+references: Final = _locations(references_at)
+
+
+def highlights(server: OperatorServer, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+    """The places in a file that name what is at a position."""
     place = server.place(params.text_document.uri, params.position)
-    return [] if place is None else server.locations(derivatives_at(server.project, *place))
-
-
-def references(server: OperatorServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
-    """What names the operator at a position."""
-    place = server.place(params.text_document.uri, params.position)
-    return [] if place is None else server.locations(references_at(server.project, *place))
+    return [lsp.DocumentHighlight(server.range(span)) for span in (() if place is None else highlights_at(*place))]
 
 
 def prepare_rename(server: OperatorServer, params: lsp.PrepareRenameParams) -> lsp.Range | None:
@@ -124,3 +141,46 @@ def rename(server: OperatorServer, params: lsp.RenameParams) -> lsp.WorkspaceEdi
     except ValueError as error:
         # The editor shows this to the user.
         raise JsonRpcException(str(error), lsp.LSPErrorCodes.RequestFailed) from None
+
+
+def folding(server: OperatorServer, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+    """The parts of a file that can be folded."""
+    file = server.file(params.text_document.uri)
+    kinds = {True: lsp.FoldingRangeKind.Comment, False: lsp.FoldingRangeKind.Region}
+    return [
+        lsp.FoldingRange(first, last, kind=kinds[is_comment])
+        for first, last, is_comment in (() if file is None else folds(file))
+    ]
+
+
+def folds(file: SourceText) -> Iterator[tuple[int, int, bool]]:
+    """The first and the last line of each part, counted from 0, and whether it is a comment.
+
+    A part is a line with all lines below it that are indented further.
+
+    >>> text = "# a\\n# b\\n- func: f()\\n  dispatch:\\n    CPU: f\\n\\n- func: g()\\n"
+    >>> sorted(folds(SourceText("x.yaml", text)))
+    [(0, 1, True), (2, 4, False), (3, 4, False)]
+    """
+    open_parts: list[tuple[int, int]] = []
+    comment: int | None = None
+    last = -1
+    for number, line in enumerate([*file.text.split("\n"), "end"]):
+        text = line.lstrip(" ")
+        is_comment = text.startswith("#")
+        if not is_comment and comment is not None:
+            if last > comment:
+                yield comment, last, True
+            comment = None
+        if not text.strip():
+            continue
+        if is_comment:
+            comment = number if comment is None else comment
+        else:
+            indent = len(line) - len(text)
+            while open_parts and open_parts[-1][0] >= indent:
+                start = open_parts.pop()[1]
+                if last > start:
+                    yield start, last, False
+            open_parts.append((indent, number))
+        last = number

@@ -13,6 +13,9 @@ from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.libraries.dialect.samples import keyword_spans
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
+from opwright.source.text import SourceFile
+from opwright.tools.lsp.cursor import word_at
+from opwright.tools.lsp.operators import entry_at
 
 _QUOTED: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _COMMENT: Final = re.compile(r"(?m)(?:^|(?<=\s))#.*")
@@ -38,6 +41,19 @@ def schema_names(schema: str) -> list[tuple[str, int, bool]]:
     text = _without(_QUOTED, schema)
     end = text.rfind(") -> ")
     return [(match[1], match.start(1), match.start(1) > end) for match in _NAME_IN_SCHEMA.finditer(text)]
+
+
+def argument_at(file: SourceFile, offset: int) -> Span | None:
+    """The name of an argument at an offset, in the schema of an entry or in its derivative; None for anything else."""
+    word = word_at(file, offset)
+    name = re.match(r"\w+?(?=(?:_[pt])?\b)", word.text)
+    entry = entry_at(file, offset)
+    if entry is None or name is None:
+        return None
+    names = [other for other, _, is_result in schema_names(entry.schema) if not is_result]
+    if word.text in names:
+        return word
+    return word.part(0, len(name[0])) if name[0] in names else None
 
 
 def entry_places(entry: MappingNode, name: str) -> Iterator[Span]:

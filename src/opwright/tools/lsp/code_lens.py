@@ -46,9 +46,8 @@ def resolve(server: OperatorServer, lens: lsp.CodeLens) -> lsp.CodeLens:
 
 def summary_of(project: Project, file: SourceFile, name: str) -> str | None:
     """How many kernels serve an operator, and whether it has a derivative; None if it has mistakes."""
-    inputs = project.inputs_of(file)
-    loaded = None if inputs is None else loaded_operator(project, file, inputs, name)
-    if inputs is None or loaded is None:
+    loaded = loaded_operator(project, file, project.inputs_of(file), name)
+    if loaded is None:
         return None
     function, job = loaded
     group = function.group
@@ -61,8 +60,7 @@ def summary_of(project: Project, file: SourceFile, name: str) -> str | None:
 
 def explanation_of(project: Project, file: SourceFile, name: str) -> str | None:
     """What `opwright explain` prints of an operator; None if it has mistakes."""
-    inputs = project.inputs_of(file)
-    loaded = None if inputs is None else loaded_operator(project, file, inputs, name)
+    loaded = loaded_operator(project, file, project.inputs_of(file), name)
     return None if loaded is None else render(explain(loaded[0], Explained(loaded[1], ()), _SECTIONS), PLAIN)
 
 

@@ -96,7 +96,8 @@ def _completions(kind: Dialect[Any], inputs: Inputs, cursor: Cursor) -> Iterator
             yield from _operators(inputs, word, with_schema=False)
         if kind is DERIVATIVES and cursor.path == ("name",):
             yield from _operators(inputs, word, with_schema=True)
-        if cursor.in_key and not (names_operators and "{" not in _line_before(word)):
+        line_before = word.file.text[word.file.line_starts[word.line - 1] : word.start]
+        if cursor.in_key and not (names_operators and "{" not in line_before):
             for field in fields_at(kind, cursor.path):
                 yield Completion(field.name, "field", word, "field", field.help)
         for value in () if cursor.in_key else values_at(kind, cursor.path):
@@ -115,16 +116,10 @@ def _requirements(kind: Dialect[Any], cursor: Cursor) -> Iterator[Completion]:
 
 
 def _arguments(word: Span) -> Iterator[Completion]:
-    """The arguments of the operator whose entry has the word."""
     entry = entry_at(word.file, word.start)
     for name, _, is_result in () if entry is None else schema_names(entry.schema):
         if not is_result:
             yield Completion(name, "value", word, "argument")
-
-
-def _line_before(word: Span) -> str:
-    start = word.file.line_starts[word.line - 1]
-    return word.file.text[start : word.start]
 
 
 def _operators(inputs: Inputs, word: Span, *, with_schema: bool) -> Iterator[Completion]:

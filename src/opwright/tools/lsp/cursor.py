@@ -87,7 +87,8 @@ def _keys_above(file: SourceText, line: int, column: int, dash: int | None) -> l
     for number in range(line - 1, 0, -1):
         if limit <= 1:
             # Only a key at the beginning of its line is left, which the items of a long list may be far from.
-            return [*_top_key_above(file, number + 1), *keys] if limit else keys
+            above = [key for key_line, key in _top_keys(file) if key_line <= number] if limit else []
+            return [*above[-1:], *keys]
         match = _KEY_LINE.match(file.line_text(number))
         if match is not None and match.start(3) < limit:
             keys.insert(0, match[3].strip("'\""))
@@ -96,12 +97,6 @@ def _keys_above(file: SourceText, line: int, column: int, dash: int | None) -> l
             # Another key of the mapping of the same list item.
             limit = len(match[1]) + 1
     return keys
-
-
-def _top_key_above(file: SourceText, line: int) -> list[str]:
-    """The last key at the beginning of a line above one; none if there is none."""
-    above = [key for number, key in _top_keys(file) if number < line]
-    return above[-1:]
 
 
 @lru_cache(maxsize=8)

@@ -20,8 +20,7 @@ from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.tools.check.formats import render_json
 from opwright.tools.lsp.operators import load_in_scope
-from opwright.tools.lsp.project import Project, kind_of
-from opwright.tools.lsp.reports import DiagnosticRow, FileReport
+from opwright.tools.lsp.project import DiagnosticRow, FileReport, Project, kind_of
 
 if TYPE_CHECKING:
     from opwright.source.items import ItemText

@@ -76,13 +76,13 @@ FEATURES: Final = (
         "signature_help",
         options=lsp.SignatureHelpOptions(trigger_characters=["(", ","]),
     ),
-    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "highlights"),
+    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, "answers", "highlights"),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, "semantic_tokens", options=_LEGEND),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, "semantic_tokens", "answer_range"),
     Feature(lsp.TEXT_DOCUMENT_INLAY_HINT, "inlay_hints"),
     Feature(lsp.TEXT_DOCUMENT_CODE_LENS, "code_lens", options=lsp.CodeLensOptions(resolve_provider=True)),
     Feature(lsp.CODE_LENS_RESOLVE, "code_lens", "resolve"),
-    Feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE, "folding"),
+    Feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE, "answers", "folding"),
     Feature(
         lsp.TEXT_DOCUMENT_DIAGNOSTIC,
         "answers",
@@ -143,8 +143,6 @@ def _import_all() -> None:
 
 
 def _add_state(server: OperatorServer) -> None:
-    """Let the server follow the texts of the editor."""
-
     @server.feature(lsp.INITIALIZE)
     def initialize(_: lsp.InitializeParams) -> None:
         server.activate_plugins()

@@ -21,8 +21,7 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.explain.explanation import explain
 from opwright.tools.explain.loading import Explained
-from opwright.tools.explain.requirements import requirements_record
-from opwright.tools.explain.schemas import schema_record
+from opwright.tools.explain.schemas import requirements_record, schema_record
 from opwright.tools.explain.text import PLAIN, dispatch_lines
 from opwright.tools.files.field_schemas import fields_at
 from opwright.tools.lsp.cursor import Cursor, cursor_at
@@ -84,7 +83,6 @@ def _texts(project: Project, kind: Dialect[Any], inputs: Inputs, file: SourceFil
 
 
 def _kernel(kind: Dialect[Any], file: SourceFile, cursor: Cursor) -> NamedKernel | None:
-    """The kernel that the word names."""
     if kind is LIBRARY:
         return kernel_at(file, cursor.word.start)
     entry = entry_at(file, cursor.word.start) if kind is NATIVE_FUNCTIONS and names_kernel(kind, cursor) else None

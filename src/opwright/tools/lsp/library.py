@@ -21,7 +21,7 @@ from opwright.release.tree import rules_of
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
-from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
+from opwright.source.nodes import MappingNode, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
@@ -74,19 +74,16 @@ def _kernels(entry: MappingNode) -> Iterator[NamedKernel]:
         operator = func.value.partition("(")[0].strip()
         for keys, value in dispatch.entries:
             for item in value.items if isinstance(value, SequenceNode) else (value,):
-                yield from _kernel(operator, keys.value, item)
-
-
-def _kernel(operator: str, keys: str, item: Node) -> Iterator[NamedKernel]:
-    if isinstance(item, Scalar):
-        yield NamedKernel(operator, keys, item.span, is_python=False)
-    elif isinstance(item, MappingNode):
-        when = item.get("when")
-        for field, is_python in (("kernel", False), ("python", True)):
-            name = item.get(field)
-            if isinstance(name, Scalar):
+                if isinstance(item, Scalar):
+                    yield NamedKernel(operator, keys.value, item.span, is_python=False)
+                    continue
+                when, *names = [
+                    item.get(field) if isinstance(item, MappingNode) else None for field in ("when", "kernel", "python")
+                ]
                 condition = when.value if isinstance(when, Scalar) else ""
-                yield NamedKernel(operator, keys, name.span, is_python, condition)
+                for name, is_python in zip(names, (False, True), strict=True):
+                    if isinstance(name, Scalar):
+                        yield NamedKernel(operator, keys.value, name.span, is_python, condition)
 
 
 def kernel_at(file: SourceFile, offset: int) -> NamedKernel | None:
@@ -169,16 +166,20 @@ def kernel_text(project: Project, file: SourceFile, inputs: Inputs, kernel: Name
     return [*texts, *([f"```\n{lines}\n```"] if lines else [])]
 
 
-def loaded_operator(project: Project, file: SourceFile, inputs: Inputs, name: str) -> tuple[NativeFunction, Job] | None:
-    """An operator that a file names, with the job that has it; None if there is none, or it has mistakes.
+def loaded_operator(
+    project: Project, file: SourceFile, inputs: Inputs | None, name: str
+) -> tuple[NativeFunction, Job] | None:
+    """An operator that a file names, with the job that has it; None if there is none, or no inputs, or mistakes.
 
     An operator of a library is loaded with the whole library, one of PyTorch with its operation.
     """
-    if kind_of(file) is not LIBRARY:
-        job = loaded_part(inputs, plain_name(name))
-        return None if job is None else _named_in(job, plain_name(name))
-    job = loaded_library(project, file, inputs)
-    return None if job is None else _named_in(job, name.rpartition("::")[2])
+    if inputs is None:
+        return None
+    is_library = kind_of(file) is LIBRARY
+    own = name.rpartition("::")[2] if is_library else plain_name(name)
+    job = loaded_library(project, file, inputs) if is_library else loaded_part(inputs, own)
+    functions = () if job is None else job.catalog.functions
+    return next(((function, job) for function in functions if job is not None and function.name.text == own), None)
 
 
 def loaded_library(project: Project, file: SourceFile, inputs: Inputs) -> Job | None:
@@ -202,7 +203,3 @@ def _loaded_library(project: Project, file: SourceFile, inputs: Inputs, _derivat
 def loaded_part(inputs: Inputs, name: str) -> Job | None:
     """The operation of an operator of PyTorch; None if it has no entry, or mistakes."""
     return load_part(ExplainRequest((name,), inputs), rules_of(inputs))
-
-
-def _named_in(job: Job, name: str) -> tuple[NativeFunction, Job] | None:
-    return next(((function, job) for function in job.catalog.functions if function.name.text == name), None)

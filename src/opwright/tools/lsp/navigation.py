@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
@@ -14,10 +15,18 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CPP_SUFFIXES
+from opwright.tools.lsp.argument_places import argument_at
 from opwright.tools.lsp.cursor import cursor_at, word_at
 from opwright.tools.lsp.formulas import formula_at
 from opwright.tools.lsp.library import NamedKernel, kernel_at, named_kernels, names_kernel
-from opwright.tools.lsp.operators import OperatorEntry, entries_of, load_operation, operator_entries, plain_name
+from opwright.tools.lsp.operators import (
+    OperatorEntry,
+    entries_of,
+    entry_at,
+    load_operation,
+    operator_entries,
+    plain_name,
+)
 from opwright.tools.lsp.project import Project, kind_of
 from opwright.tools.lsp.sources import cpp_functions, entries_of_function, helper_functions, python_functions
 
@@ -26,6 +35,8 @@ _BEFORE_NAME: Final = re.compile(
     r"(?:\s*(?:- +)+|.*\b(?:func|name|aten) *: *|.*\b(?:structured_delegate|autogen) *: *(?:[^#]*[^#\w.])?)"
     r"[\"']?(?:aten::)?"
 )
+
+_MOST_SYMBOLS: Final = 200
 
 
 class Symbol(NamedTuple):
@@ -82,20 +93,15 @@ def _functions_at(project: Project, file: SourceFile, offset: int) -> list[Span]
 
 
 def _overloads(project: Project, file: SourceFile, name: str) -> list[Span]:
-    """The entries of all overloads of an operator."""
     native = _native(project, file)
     entries = () if native is None else entries_of(native[1])
     return [entry.place for entry in entries if entry.name.partition(".")[0] == name]
 
 
 def _entries(project: Project, file: SourceFile, name: str) -> Iterator[OperatorEntry]:
-    operator_entry = operator_entries(file).get(name)
     native = _native(project, file)
-    other = None if native is None else operator_entries(native[1]).get(name)
-    if other is not None:
-        yield other
-    elif operator_entry is not None:
-        yield operator_entry
+    files = [file] if native is None else [native[1], file]
+    yield from islice((entries[name] for entries in map(operator_entries, files) if name in entries), 1)
 
 
 def _delegates(project: Project, file: SourceFile, name: str) -> list[Span]:
@@ -137,6 +143,25 @@ def places_of(files: Iterable[SourceFile], name: str) -> Iterator[Span]:
                 yield file.span(*match.span())
 
 
+def highlights_at(file: SourceFile, offset: int) -> Iterator[Span]:
+    """The places in a file that name what is at an offset.
+
+    An argument is named in its entry, also as the `_p` and `_t` of forward formulas. Any other word is looked for in
+    the whole file.
+    """
+    argument, entry, word = argument_at(file, offset), entry_at(file, offset), word_at(file, offset).text
+    if argument is not None and entry is not None:
+        pattern, part = re.compile(rf"(?<![\w.])({argument.text})(?=(?:_[pt])?(?!\w))"), entry.entry
+    elif plain_name(word) in operator_entries(file):
+        yield from places_of([file], plain_name(word))
+        return
+    else:
+        pattern, part = re.compile(rf"(?<![\w.])({re.escape(word)})(?![\w.])"), file.span(0, len(file.text))
+    for match in pattern.finditer(file.text, part.start, part.end) if word else ():
+        if "#" not in file.text[file.text.rfind("\n", 0, match.start()) + 1 : match.start()]:
+            yield file.span(*match.span(1))
+
+
 def symbols_in(file: SourceFile) -> list[Symbol]:
     """The operators of a file."""
     kernels = named_kernels(file) if kind_of(file) is LIBRARY else ()
@@ -148,11 +173,11 @@ def symbols_in(file: SourceFile) -> list[Symbol]:
     return symbols
 
 
-def symbols_of_project(project: Project, query: str, limit: int = 200) -> list[Symbol]:
+def symbols_of_project(project: Project, query: str) -> list[Symbol]:
     """The operators of open files and of their PyTorch whose names contain a text."""
     files = {}
     for text in project.texts.values():
         for file in project.related_files(text):
             files[file.path] = file
     symbols = (symbol for file in files.values() for symbol in symbols_in(file) if query in symbol.name)
-    return [symbol for symbol, _ in zip(symbols, range(limit), strict=False)]
+    return list(islice(symbols, _MOST_SYMBOLS))

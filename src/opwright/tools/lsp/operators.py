@@ -69,12 +69,8 @@ def entries_of(file: SourceText) -> tuple[OperatorEntry, ...]:
 def entry_at(file: SourceText, offset: int) -> OperatorEntry | None:
     """The entry that has an offset; the last one also has the end of the file."""
     entries = entries_of(file)
-    index = bisect_right(entries, offset, key=_start) - 1
+    index = bisect_right(entries, offset, key=lambda entry: entry.entry.start) - 1
     return entries[index] if index >= 0 else None
-
-
-def _start(entry: OperatorEntry) -> int:
-    return entry.entry.start
 
 
 @lru_cache(maxsize=8)

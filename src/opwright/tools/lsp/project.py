@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import lru_cache
-from typing import Any, Final
+from functools import cache, lru_cache
+from typing import Any, Final, TypeAlias
 
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
@@ -16,7 +16,7 @@ from opwright.plugins.plugin import Plugin
 from opwright.plugins.run_plugins import ensure_active
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, Label
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 from opwright.source.text import SourceFile
 from opwright.tools.files.file_kinds import kind_of as find_kind
 from opwright.tools.files.file_kinds import tree_around
@@ -46,6 +46,18 @@ def _in_texts(diagnostic: Diagnostic, texts: Sequence[SourceFile]) -> Diagnostic
         return diagnostic
     notes = [] if at is None else [f"at {at}"]
     return diagnostic._replace(labels=(Label(texts[0].span(0)),), notes=(*notes, *diagnostic.notes))
+
+
+#: A diagnostic in the form of `opwright check --format json`.
+DiagnosticRow: TypeAlias = Mapping[str, Any]
+
+
+@frozen_fields
+class FileReport:
+    """The diagnostics of a file, and the text that they are about."""
+
+    file: SourceFile
+    rows: list[DiagnosticRow]
 
 
 _OF_PYTORCH: Final = (TAGS, NATIVE_FUNCTIONS, DERIVATIVES, DEPRECATED)
@@ -85,12 +97,11 @@ class Project:
 
     def __init__(self, open_release: Callable[[], Inputs], allowed_paths: tuple[str, ...] = ()) -> None:
         self.allowed_paths: Final = allowed_paths
-        self._open_release: Final = open_release
+        self._open_release: Final = cache(open_release)
         #: No dictionary changes: threads read them.
         self._texts: Mapping[str, SourceFile] = {}
         #: The C++ sources that ask for too much work, with the diagnostic of each. Threads replace the dictionary.
         self.limits: Mapping[str, tuple[SourceFile, Diagnostic]] = {}
-        self._release: Inputs | None = None
         self._inputs: Final[dict[str | None, _KnownInputs]] = {}
 
     @property
@@ -153,7 +164,7 @@ class Project:
             if kind in _OF_PYTORCH and tree_of(text.path, kind) == tree:
                 texts[kind.inputs[0]] = text
         try:
-            inputs = self._opened_release() if tree is None else from_source_path(tree)
+            inputs = self._open_release() if tree is None else from_source_path(tree)
         except Fault:
             return None
         opened = self._inputs.get(tree)
@@ -162,25 +173,13 @@ class Project:
             opened = self._inputs[tree] = _KnownInputs(stamps, texts, with_texts(inputs, texts))
         return opened.inputs
 
-    def _opened_release(self) -> Inputs:
-        if self._release is None:
-            self._release = self._open_release()
-        return self._release
-
     def related_files(self, file: SourceFile) -> list[SourceFile]:
         """The files that may name the same operators: those of its PyTorch, and the open ones outside of it."""
         inputs = self.inputs_of(file)
-        names = [] if inputs is None else [name for kind in _OF_PYTORCH for name in kind.inputs]
-        files = {}
-        for name in names:
-            text = None if inputs is None else inputs.read_optional(name)
-            if text is not None:
-                files[os.path.abspath(text.path)] = text
-        for text in (*self.texts.values(), file):
-            kind = kind_of(text)
-            if kind not in _OF_PYTORCH or text.path == file.path:
-                files[os.path.abspath(text.path)] = text
-        return list(files.values())
+        names = [name for kind in _OF_PYTORCH for name in kind.inputs]
+        texts = [] if inputs is None else list(map(inputs.read_optional, names))
+        texts += [text for text in self.texts.values() if kind_of(text) not in _OF_PYTORCH]
+        return list({os.path.abspath(text.path): text for text in (*texts, file) if text is not None}.values())
 
 
 def tree_of(path: str, kind: Dialect[Any] | None) -> str | None:

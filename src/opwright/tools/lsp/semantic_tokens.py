@@ -64,18 +64,14 @@ def _encoded(server: OperatorServer, file: SourceFile, start: int, end: int) -> 
     """
     data: list[int] = []
     kind, codec, last_line = kind_of(file), server.workspace.position_codec, 0
-    for first, last in _parts(file):
+    # The parts are what precedes the entries, and each entry.
+    edges = [0, *[entry.entry.start for entry in entries_of(file)], len(file.text)]
+    for first, last in pairwise(edges):
         if first <= end and start <= last and (part := _encoded_part(kind, file.text[first:last], codec)).data:
             line = file.line_and_column(first)[0] - 1
             data += (line + part.data[0] - last_line, *part.data[1:])
             last_line = line + part.last_line
     return data
-
-
-def _parts(file: SourceFile) -> Iterator[tuple[int, int]]:
-    """The ranges of what precedes the entries, and of each entry."""
-    edges = [0, *[entry.entry.start for entry in entries_of(file)], len(file.text)]
-    return pairwise(edges)
 
 
 class _EncodedPart(NamedTuple):

@@ -25,9 +25,8 @@ from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile
 from opwright.tools.lsp.checker import Checker, CheckFailed, InputOptions
 from opwright.tools.lsp.documents import changed_text, offset_at, path_of, position_at
-from opwright.tools.lsp.project import Project, activate_plugins, kind_of
+from opwright.tools.lsp.project import DiagnosticRow, FileReport, Project, activate_plugins, kind_of
 from opwright.tools.lsp.protocol import AnsweringProtocol
-from opwright.tools.lsp.reports import DiagnosticRow, FileReport
 
 if TYPE_CHECKING:
     from pygls.server import ServerErrors
@@ -115,15 +114,13 @@ class OperatorServer(LanguageServer):
         workspace = self.client_capabilities.workspace
         if workspace is None or workspace.workspace_edit is None or not workspace.workspace_edit.document_changes:
             return lsp.WorkspaceEdit(changes={self.uri(path): file_edits for path, file_edits in changes.items()})
-        return lsp.WorkspaceEdit(
-            document_changes=[
-                lsp.TextDocumentEdit(self._identifier(path), file_edits) for path, file_edits in changes.items()
-            ]
-        )
-
-    def _identifier(self, path: str) -> lsp.OptionalVersionedTextDocumentIdentifier:
-        document = self.documents.get(path)
-        return lsp.OptionalVersionedTextDocumentIdentifier(self.uri(path), document and document.version)
+        document_edits = []
+        for path, file_edits in changes.items():
+            document = self.documents.get(path)
+            version = document and document.version
+            identifier = lsp.OptionalVersionedTextDocumentIdentifier(self.uri(path), version)
+            document_edits.append(lsp.TextDocumentEdit(identifier, file_edits))
+        return lsp.WorkspaceEdit(document_changes=document_edits)
 
     def write_document(self, name: str, text: str) -> str:
         """Write a text that an editor is to show; the path of the file, which goes when the server ends."""

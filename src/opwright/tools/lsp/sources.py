@@ -52,7 +52,10 @@ def python_functions(project: Project, file: SourceFile, name: str) -> Iterator[
 def _project_folder(path: str) -> str:
     """The top of the project that has a file."""
     folder = os.path.dirname(os.path.abspath(path))
-    return next((above for above in folders_above(folder) if _is_top(above)), folder)
+    for above in folders_above(folder):
+        if any(os.path.exists(os.path.join(above, name)) for name in _TOP_FILES):
+            return above
+    return folder
 
 
 def _sources(file: SourceFile, endings: tuple[str, ...]) -> Iterator[str]:
@@ -65,10 +68,6 @@ def _sources(file: SourceFile, endings: tuple[str, ...]) -> Iterator[str]:
 def _is_in_tree(file: SourceFile) -> bool:
     kind = kind_of(file)
     return kind is NATIVE_FUNCTIONS and tree_of(file.path, kind) is not None
-
-
-def _is_top(folder: str) -> bool:
-    return any(os.path.exists(os.path.join(folder, name)) for name in _TOP_FILES)
 
 
 def cpp_functions(project: Project, file: SourceFile, name: str) -> list[Span]:

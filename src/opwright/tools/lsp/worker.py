@@ -15,8 +15,7 @@ from typing import Any, TextIO
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
-from opwright.tools.check.checked_files import CheckedFiles
-from opwright.tools.check.findings import Findings, find
+from opwright.tools.check.findings import CheckedFiles, Findings, find
 from opwright.tools.check.fixing import fix_files
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings
 from opwright.tools.check.suppressions import CodeFilter

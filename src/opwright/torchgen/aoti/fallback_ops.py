@@ -30,7 +30,6 @@ def __getattr__(name: str) -> dict[str, dict[str, object]]:
 
 
 def _tables() -> tuple[dict[str, dict[str, object]], dict[str, dict[str, object]]]:
-    """The shims per device, and those for all devices."""
     inputs = from_installed()
     sink = Diagnostics()
     guarded = rules_of(inputs, None, sink).shims_are_guarded

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, cast
 
 from opwright.convention import public_api, shared_types
 from opwright.convention.defaults import WORDS, default_expression
-from opwright.cpp.binding import Binding as ModelBinding
 from opwright.model import native_function as model
 from opwright.schema.function import Arguments as ModelArguments
 from opwright.schema.function import make_return
@@ -139,17 +138,14 @@ def argument(
     return [binding_of(binding)]
 
 
-def _bindings(parameters: _Parameters, *, faithful: bool, method: bool, symint: bool) -> tuple[ModelBinding, ...]:
-    function = cast("model.NativeFunction", parameters)
-    return public_api.bindings(function, faithful=faithful, method=method, symint=symint)
-
-
 def arguments(
     arguments: Arguments, *, faithful: bool, symint: bool = False, method: bool, cpp_no_default_args: set[str]
 ) -> list[Binding]:
     """Parameters for all arguments."""
     parameters = _Parameters(model_arguments(arguments), current_style(), frozenset(cpp_no_default_args))
-    return bindings_of(_bindings(parameters, faithful=faithful, method=method, symint=symint), arguments.tensor_options)
+    function = cast("model.NativeFunction", parameters)
+    bindings = public_api.bindings(function, faithful=faithful, method=method, symint=symint)
+    return bindings_of(bindings, arguments.tensor_options)
 
 
 __all__ = [

@@ -14,26 +14,8 @@ from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.torchgen.interface.cpp_types import BaseCppType, CType, NamedCType, cpp_type_of, ctype_of, model_ctype
 from opwright.torchgen.interface.faults import Invalid
-from opwright.torchgen.interface.names import OperatorName
 from opwright.torchgen.interface.schema import Argument, FunctionSchema, Return, model_argument, model_schema, schema_of
-from opwright.torchgen.interface.types import BaseTy, BaseType, Type, model_type
-
-__all__ = [
-    "LazyArgument",
-    "LazyIrProperties",
-    "LazyIrSchema",
-    "getValueT",
-    "isGeneratorType",
-    "isSymIntType",
-    "isValueType",
-    "isWrappedScalarType",
-    "model_node",
-    "process_ir_type",
-    "properties_of",
-    "schema_of_node",
-    "setValueT",
-    "tensorListValueT",
-]  # fmt: skip
+from opwright.torchgen.interface.types import BaseTy, BaseType, OperatorName, Type, model_type
 
 #: What a list of tensors becomes in every backend.
 tensorListValueT: Final = cpp_type_of(lazy.VALUE.text)  # noqa: N816

@@ -91,9 +91,7 @@ class PythonArgument(Record):
     default_init: str | None
 
     _computed: ClassVar[Computed] = {
-        "name": lambda origin: origin.name,
         "type": lambda origin: type_of(origin.type),
-        "default": lambda origin: origin.default,
         "default_init": lambda origin: origin.initial,
     }
 
@@ -172,13 +170,11 @@ class PythonSignature(Record):
     method: bool
 
     _computed: ClassVar[Computed] = {
-        "name": lambda origin: origin.name,
         "input_args": _reading_parameters("inputs"),
         "input_kwargs": _reading_parameters("keywords"),
         "output_args": lambda origin: origin.out and _argument_of(origin.out),
         "returns": lambda origin: PythonReturns(tuple(map(return_of, origin.schema.returns))),
         "tensor_options_args": _reading_parameters("options"),
-        "method": lambda origin: origin.method,
     }
 
     @property

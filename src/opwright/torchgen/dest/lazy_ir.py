@@ -28,16 +28,6 @@ from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.records import Record, record
 from opwright.torchgen.interface.schema import FunctionSchema
 
-__all__ = [
-    "GenLazyIR",
-    "GenLazyNativeFuncDefinition",
-    "GenLazyShapeInferenceDefinition",
-    "GenTSLazyIR",
-    "aten_symbol",
-    "generate_non_native_lazy_ir_nodes",
-    "node_ctor_inputs",
-]
-
 #: The column at which the statements of kernels begin.
 _INDENT = " " * 8
 

@@ -16,8 +16,6 @@ from opwright.torchgen.interface.functions import (
 )
 from opwright.torchgen.interface.installed import installed_rules
 
-__all__ = ["compute_native_function_declaration", "gen_structured"]
-
 
 def compute_native_function_declaration(
     g: NativeFunctionsGroup | NativeFunction, backend_index: BackendIndex

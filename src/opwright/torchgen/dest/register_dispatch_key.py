@@ -42,17 +42,6 @@ from opwright.torchgen.utils import Target
 if TYPE_CHECKING:
     from opwright.torchgen.selective_build.selector import SelectiveBuilder
 
-__all__ = [
-    "RegisterDispatchKey",
-    "StructuredRegisterDispatchKey",
-    "gen_empty_impl_names",
-    "gen_registration_headers",
-    "gen_registration_helpers",
-    "model_backend",
-    "model_unit",
-    "unit_members",
-]
-
 
 #: The columns of members of classes.
 _MEMBER: Final = " " * 4

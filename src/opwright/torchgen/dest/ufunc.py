@@ -8,8 +8,6 @@ from opwright.source.diagnostic import Fault
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import NativeFunctionsGroup, model_group
 
-__all__ = ["compute_ufunc_cpu", "compute_ufunc_cpu_kernel", "compute_ufunc_cuda"]
-
 
 def compute_ufunc_cpu(g: NativeFunctionsGroup) -> str:
     """Stub of a group and the kernel for CPU that calls it. Raises AssertionError if its loops make no kernel."""

@@ -6,22 +6,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Final
 
-from opwright.cli.arguments import Parser
 from opwright.cli.streams import leave
 from opwright.mobile.selective.edge_texts import combined_header
 from opwright.mobile.selective.files import Files
 from opwright.source.codes import HEADER_MISSING, LIST_WRONG
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 _HEADER: Final = "selected_prim_ops.h"
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch.combine_prim_ops_headers", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(
         "--header_files",
         metavar="@FILE",
@@ -29,7 +26,6 @@ def _parser() -> Parser:
         required=True,
     )
     add("--output_dir", metavar="DIR", help="the folder to write the header into", required=True)
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -50,10 +46,7 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
     return Result({os.path.join(arguments.output_dir, _HEADER): combined_header(macros)})
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("executorch.combine_prim_ops_headers", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

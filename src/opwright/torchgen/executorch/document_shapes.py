@@ -6,9 +6,6 @@ from typing import Final
 
 from opwright.mobile.selective.shapes import ANY, FLAG, TEXT, Shape
 
-__all__ = ["OPERATOR_ENTRIES", "SELECTED"]
-
-
 #: A selection, for programs that read single fields of it.
 SELECTED: Final = Shape(
     "record",

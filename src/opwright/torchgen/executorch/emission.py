@@ -51,7 +51,6 @@ def operators_of(
 
 
 def _merged(parts: Iterable[Slots]) -> dict[str, list[str]]:
-    """Texts of each slot."""
     texts: dict[str, list[str]] = {}
     for part in parts:
         for slot, value in part.items():

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 
 from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spellings
-from opwright.cli.runs import current_manifest, drop_in_run_of, run_unless_current
+from opwright.cli.runs import run_unless_current
 from opwright.cli.streams import leave
-from opwright.emit.registry import build_folders, program_families
-from opwright.files.plain_files import real_path
-from opwright.incremental.identity import RunIdentity
+from opwright.emit.registry import program_families
 from opwright.mobile.executorch.template_names import template_paths
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
+from opwright.torchgen.programs import folders_in_one, run_with_lists, write_list, write_with_lists, writes_nothing
 
 # Modules that do the work are imported only if there is work.
 TYPE_CHECKING = False
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Options
     from opwright.files.plain_files import Status
     from opwright.files.staging import Journal
+    from opwright.incremental.identity import RunIdentity
     from opwright.mobile.executorch_choices import ExecutorchFiles
     from opwright.release.inputs import Inputs
-    from opwright.run.generation import Generation
     from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
     from opwright.source.text import SourceFile
@@ -74,7 +74,6 @@ def _parser() -> Parser:
 
 
 def _add_input_arguments(parser: Parser) -> None:
-    """Declare the arguments that name inputs and select operators."""
     add = parser.add_argument
     add(
         *spellings("functions-yaml-path"),
@@ -93,26 +92,6 @@ def _add_input_arguments(parser: Parser) -> None:
     add(*spellings("op-selection-yaml-path"), metavar="FILE", help="a YAML file that selects operators and kernels")
 
 
-def _families(arguments: argparse.Namespace) -> tuple[str, ...]:
-    return tuple(family for family, kind in program_families(_PROGRAM).items() if kind in arguments.generate)
-
-
-def _folders(arguments: argparse.Namespace) -> dict[str, str]:
-    return dict.fromkeys(build_folders("", program_families(_PROGRAM)), arguments.install_dir)
-
-
-def _identity(arguments: argparse.Namespace) -> RunIdentity:
-    """Identity of the run. Its state is with the output folder, or with the list if it makes only that."""
-    path = arguments.output_dependencies and os.path.realpath(arguments.output_dependencies)
-    home = os.path.dirname(path) if arguments.dry_run and path else arguments.install_dir
-    kind = {"list": path or None, "dry run": arguments.dry_run}
-    return drop_in_run_of(_PROGRAM, arguments, home, _folders(arguments), _families(arguments), **kind)
-
-
-def _writes_nothing(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.dry_run and not arguments.output_dependencies)
-
-
 def _options(arguments: argparse.Namespace) -> Options:
     from opwright.emit.emitter import Options
     from opwright.mobile.executorch_choices import ExecutorchOptions
@@ -127,58 +106,46 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _files(arguments: argparse.Namespace, sink: Diagnostics) -> ExecutorchFiles:
-    """Files of operators that are named and exist."""
     from opwright.mobile.executorch_choices import ExecutorchFiles
 
     functions, custom = arguments.functions_yaml_path, arguments.custom_ops_yaml_path
     if not functions and not custom:
         sink.warning(NO_FILES, "neither `--functions-yaml-path` nor `--custom-ops-yaml-path` names a file")
     # In ATen mode the operators are PyTorch's own.
-    read_functions = None if arguments.use_aten_lib else _read(functions, arguments, sink)
-    read_custom = _read(custom, arguments, sink)
-    return ExecutorchFiles(
-        () if read_functions is None else (read_functions,),
-        () if read_custom is None else (read_custom,),
-        bool(custom),
-    )
+    read_functions = () if arguments.use_aten_lib else _read(functions, arguments, sink)
+    return ExecutorchFiles(read_functions, _read(custom, arguments, sink), bool(custom))
 
 
-def _read(path: str | None, arguments: argparse.Namespace, sink: Diagnostics) -> SourceFile | None:
-    """File at a path; None if there is none, which is reported unless no path is given."""
+def _read(path: str | None, arguments: argparse.Namespace, sink: Diagnostics) -> tuple[SourceFile, ...]:
+    """The file at a path; none if there is none, which is reported unless no path is given."""
     from opwright.source.text import SourceFile
 
     if not path:
-        return None
+        return ()
     if os.path.exists(path):
-        return SourceFile.read(path)
+        return (SourceFile.read(path),)
     message = f"there is no file `{path}`"
     if arguments.strict:
         sink.error(NO_FILE, message)
     else:
         sink.warning(NO_FILE_WARNING, message)
-    return None
+    return ()
 
 
-def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -> Request:
+def _request(arguments: argparse.Namespace, inputs: Inputs, run: RunIdentity, sink: Diagnostics) -> Request:
     from opwright.run.request import Request
 
     return Request(
         inputs=inputs,
         release=arguments.release,
-        folders=_folders(arguments),
-        families=_families(arguments),
+        folders=folders_in_one(_PROGRAM, arguments.install_dir),
+        families=run.families,
         options=_options(arguments),
         selection=selection(arguments, sink),
         tolerant=not arguments.strict,
         guests=(_files(arguments, sink),),
         templates=_template_folder(arguments),
     )
-
-
-def _further_files(arguments: argparse.Namespace) -> list[str]:
-    """Files that the run reads besides PyTorch's inputs."""
-    paths = [arguments.functions_yaml_path, arguments.custom_ops_yaml_path, arguments.op_selection_yaml_path]
-    return [*filter(None, paths), *template_paths(_template_folder(arguments))]
 
 
 def _template_folder(arguments: argparse.Namespace) -> str:
@@ -208,61 +175,34 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
     return from_files(native, arguments.tags_path, os.path.normpath(autograd))
 
 
-def _run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
+def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
     from opwright.cli.input_arguments import completed_inputs
-    from opwright.files.writer import make_folder
+    from opwright.files.depfile import compiled_outputs
 
     _check_templates(arguments)
     inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False, shims=False)
-    run = _identity(arguments)
     incremental = IncrementalGeneration(run)
-    generation = incremental.load(
-        inputs, lambda sink: _request(arguments, inputs, sink), sink, _further_files(arguments)
-    )
-    if arguments.output_dependencies:
-        from opwright.cli.extra_files import check_overwrites
+    make_request = partial(_request, arguments, inputs, run)
+    named = [arguments.functions_yaml_path, arguments.custom_ops_yaml_path, arguments.op_selection_yaml_path]
+    more_files = [*filter(None, named), *template_paths(_template_folder(arguments))]
+    generation = incremental.load(inputs, make_request, sink, more_files)
+    path: str | None = arguments.output_dependencies
 
-        named = [("--output-dependencies", arguments.output_dependencies)]
-        check_overwrites(named, generation, None, incremental.stamps.files if incremental.stamps is not None else ())
-    make_folder(arguments.install_dir)
-    if not arguments.dry_run:
-        incremental.write(generation, write_extras=lambda _, journal: _write_list(arguments, generation, journal))
-    elif not _writes_nothing(arguments):
-        with incremental.turn() as journal:
-            incremental.remember(sink, _write_list(arguments, generation, journal), {})
+    def write_lists(journal: Journal | None) -> dict[str, Status]:
+        return write_list(path, compiled_outputs(generation.plan()), journal) if path else {}
+
+    write_with_lists(arguments, incremental, generation, [path] if path else [], write_lists)
     return console.SUCCESS
-
-
-def _write_list(arguments: argparse.Namespace, generation: Generation, journal: Journal | None) -> dict[str, Status]:
-    """Write the requested list of output files, and give its status."""
-    path = arguments.output_dependencies
-    if not path:
-        return {}
-    from pathlib import PurePath
-
-    from opwright.files.depfile import cmake_list, compiled_outputs
-    from opwright.files.writer import Writer
-
-    with Writer(journal) as writer:
-        writer.write(real_path(path), os.fsencode(cmake_list(PurePath(path).stem, compiled_outputs(generation.plan()))))
-    return writer.statuses
-
-
-def _is_up_to_date(arguments: argparse.Namespace) -> bool:
-    """Whether an earlier run did all that this one would do."""
-    if _writes_nothing(arguments):
-        return False
-    return current_manifest(_identity(arguments)) is not None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     arguments = _parser().parse(argv)
-    is_current = _is_up_to_date(arguments)
-    return run_unless_current(
-        _identity(arguments), lambda sink: _run(arguments, sink), arguments, is_current=is_current
-    )
+    families = [family for family, kind in program_families(_PROGRAM).items() if kind in arguments.generate]
+    run = run_with_lists(_PROGRAM, arguments, folders_in_one(_PROGRAM, arguments.install_dir), families)
+    is_current = False if writes_nothing(arguments) else None
+    return run_unless_current(run, lambda sink: _run(arguments, run, sink), arguments, is_current=is_current)
 
 
 if __name__ == "__main__":

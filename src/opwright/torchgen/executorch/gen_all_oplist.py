@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.merging import (
@@ -23,12 +23,10 @@ from opwright.mobile.selective.merging import (
 from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import Selection
 from opwright.source.codes import TWO_PRIM_OPS
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch.gen_all_oplist", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(*spellings("output-dir"), metavar="DIR", help="the folder to write selected_operators.yaml into", required=True)
     add(
         *spellings("model-file-list-path"),
@@ -49,7 +47,6 @@ def _parser() -> Parser:
         metavar="@FILE",
         help="a file that lists the Buck targets which register primitive operators; two are an error",
     )
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -89,10 +86,7 @@ def _is_empty(selection: Selection) -> bool:
     return not any(flags) and not any(parts) and not selection.custom_classes and not selection.build_features
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("executorch.gen_all_oplist", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

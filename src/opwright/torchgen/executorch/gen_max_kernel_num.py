@@ -6,19 +6,17 @@ that of the kernels in the selections, and of those that register_prim_ops.cpp a
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.edge_texts import kernel_count, kernel_count_header, prim_ops_in
 from opwright.mobile.selective.files import Files
 from opwright.torchgen.executorch.document_shapes import SELECTED
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch.gen_max_kernel_num", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(
         *spellings("oplist-yaml"),
         action="append",
@@ -33,7 +31,6 @@ def _parser() -> Parser:
         required=True,
     )
     add(*spellings("output-path"), metavar="FILE", help="the header to write", required=True)
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -51,10 +48,7 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
     return Result({path: kernel_count_header(total)}, f"gen_max_kernel_num: wrote {path} (count={total})\n")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("executorch.gen_max_kernel_num", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

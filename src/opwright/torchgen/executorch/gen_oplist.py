@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from json import loads
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.edge_texts import DEFAULT_KEY, kernel_key_of_dtype
 from opwright.mobile.selective.files import Files
@@ -19,40 +19,39 @@ from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.source.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch.gen_oplist", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add("--output_path", metavar="PATH", help="the file to write, or its folder", required=True)
     add("--model_file_path", metavar="FILE", help="an ExecuTorch program (.pte), which lists its operators")
     add("--ops_schema_yaml_path", metavar="FILE", help="the operators of a functions.yaml or custom_ops.yaml")
     add("--root_ops", metavar="NAMES", help="names of operators, with commas or blanks between them")
     add("--ops_dict", metavar="JSON", help="a JSON object: a list of dtypes or kernel keys for each operator")
     add(*spellings("include-all-operators"), action="store_true", help="keep all operators: the build is not selective")
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
     kernel_keys: dict[str, set[str]] = {}
-    for name in _root_names(arguments.root_ops or ""):
+    # Names are separated by commas, or by blanks where there is no comma.
+    listed: str = arguments.root_ops or ""
+    for name in filter(None, map(str.strip, listed.split("," if "," in listed else " "))):
         kernel_keys.setdefault(name, set()).add(DEFAULT_KEY)
     if arguments.ops_dict:
         _add_json(kernel_keys, arguments.ops_dict, files)
     source: str | None = None
     if arguments.model_file_path:
         source = arguments.model_file_path
-        _add_model(kernel_keys, source, files)
+        for name, keys in operators_of(files.data(source), source, files).items():
+            kernel_keys.setdefault(name, set()).update(keys)
     if arguments.ops_schema_yaml_path:
         source = arguments.ops_schema_yaml_path
         for name in _declared_names(source, files):
             kernel_keys.setdefault(name, set()).add(DEFAULT_KEY)
-    return Result({_output_path(arguments.output_path): _selection_text(kernel_keys, source, arguments)})
-
-
-def _output_path(path: str) -> str:
-    return os.path.join(path, "selected_operators.yaml") if os.path.isdir(path) else path
+    path = arguments.output_path
+    if os.path.isdir(path):
+        path = os.path.join(path, "selected_operators.yaml")
+    return Result({path: _selection_text(kernel_keys, source, arguments)})
 
 
 def _selection_text(kernel_keys: Mapping[str, Iterable[str]], source: str | None, arguments: argparse.Namespace) -> str:
@@ -65,11 +64,6 @@ def _selection_text(kernel_keys: Mapping[str, Iterable[str]], source: str | None
             edge_kernels={name: tuple(sorted(keys)) for name, keys in kernel_keys.items() if keys},
         )
     )
-
-
-def _root_names(listed: str) -> list[str]:
-    """Names of a list: separated by commas, or by blanks where there is no comma."""
-    return [name.strip() for name in listed.split("," if "," in listed else " ") if name.strip()]
 
 
 def _add_json(kernel_keys: dict[str, set[str]], text: str, files: Files) -> None:
@@ -93,11 +87,6 @@ def _add_json(kernel_keys: dict[str, set[str]], text: str, files: Files) -> None
         )
 
 
-def _add_model(kernel_keys: dict[str, set[str]], path: str, files: Files) -> None:
-    for name, keys in operators_of(files.data(path), path, files).items():
-        kernel_keys.setdefault(name, set()).update(keys)
-
-
 def _declared_names(path: str, files: Files) -> list[str]:
     """Qualified names of the operators that a file declares."""
     entries = files.value(path, OPERATOR_ENTRIES, "a file of operators")
@@ -114,10 +103,7 @@ def _declared_names(path: str, files: Files) -> list[str]:
     return names
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("executorch.gen_oplist", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.edge_texts import variants_header
 from opwright.mobile.selective.files import Files
 from opwright.torchgen.executorch.document_shapes import SELECTED
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch.gen_selected_op_variants", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(
         *spellings("yaml-file-path"),
         metavar="FILE",
@@ -26,7 +24,6 @@ def _parser() -> Parser:
         required=True,
     )
     add(*spellings("output-dir"), metavar="DIR", help="the folder to write the header into", required=True)
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -37,10 +34,7 @@ def _work(arguments: argparse.Namespace, files: Files) -> Result:
     return Result({os.path.join(arguments.output_dir, "selected_op_variants.h"): header})
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("executorch.gen_selected_op_variants", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

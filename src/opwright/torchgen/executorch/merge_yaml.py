@@ -6,22 +6,20 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
 
-from opwright.cli.arguments import Parser, spellings
+from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
 from opwright.mobile.selective.files import Files
 from opwright.source.codes import NOT_AN_ENTRY
 from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
-from opwright.torchgen.selective_program import Result, run_program
+from opwright.torchgen.selective_program import Program, Result
 
 
-def _parser() -> Parser:
-    parser = Parser("python -m opwright.torchgen.executorch.merge_yaml", __doc__, last_wins=True)
-    add = parser.add_argument
+def _declare(add: Callable[..., object]) -> None:
     add(*spellings("functions-yaml-path"), metavar="FILE", help="the entries of this file are all kept", required=True)
     add(
         *spellings("fallback-yaml-path"),
@@ -29,7 +27,6 @@ def _parser() -> Parser:
         help="of this file, the entries of operators that the first one lacks",
     )
     add("--output_dir", metavar="DIR", help="the folder to write merged.yaml into", required=True)
-    return parser
 
 
 def _work(arguments: argparse.Namespace, files: Files) -> Result:
@@ -60,10 +57,7 @@ def _entries(path: str, files: Files) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name if "::" in name else f"aten::{name}", entry
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
-    arguments = _parser().parse(argv)
-    return run_program(lambda files: _work(arguments, files))
+main = Program("executorch.merge_yaml", __doc__, _declare, _work)
 
 
 if __name__ == "__main__":

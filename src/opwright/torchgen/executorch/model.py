@@ -17,8 +17,8 @@ from opwright.torchgen.interface.functions import (
     model_function,
 )
 from opwright.torchgen.interface.keys import DispatchKey
-from opwright.torchgen.interface.names import OperatorName, name_of
 from opwright.torchgen.interface.records import Record, record
+from opwright.torchgen.interface.types import OperatorName, name_of
 
 #: The version in the text of a key.
 KERNEL_KEY_VERSION: Final = 1

@@ -25,8 +25,7 @@ from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.nodes import MappingNode, Scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-from opwright.torchgen.interface.entries import stop_at_errors
-from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.faults import Invalid, stop_at_errors
 from opwright.torchgen.interface.functions import (
     BackendIndex,
     NativeFunction,
@@ -37,11 +36,9 @@ from opwright.torchgen.interface.functions import (
 )
 from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.keys import DispatchKey
-from opwright.torchgen.interface.names import name_of
-from opwright.torchgen.one_backend import check_kernel_file
+from opwright.torchgen.interface.types import name_of
+from opwright.torchgen.programs import check_kernel_file
 from opwright.torchgen.utils import running_program
-
-__all__ = ["BackendRun", "ParsedExternalYaml", "index_of_section", "parse_backend_yaml", "run"]
 
 Units = Sequence[NativeFunction | NativeFunctionsGroup]
 
@@ -89,7 +86,6 @@ def parse_backend_yaml(
 
 
 def _catalog(units: Units) -> Catalog:
-    """Catalog of operators in their groups."""
     groups: list[ModelFunction | ModelGroup] = []
     functions: list[ModelFunction] = []
     for unit in units:

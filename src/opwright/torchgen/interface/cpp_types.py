@@ -63,6 +63,7 @@ def ctype_of(origin: c_types.CType) -> CType:
     return _CLASSES.get(origin.kind, BaseCType)._of(origin)
 
 
+@record()
 class Wrapping(CType):
     """A C++ type around another one."""
 
@@ -102,51 +103,33 @@ class BaseCType(CType):
 
 
 @wrapping("const_ref", c_types.const_ref)
-@record()
 class ConstRefCType(Wrapping):
     """`const T &`."""
 
-    elem: CType
-
 
 @wrapping("mut_ref", c_types.mut_ref)
-@record()
 class MutRefCType(Wrapping):
     """`T &`."""
 
-    elem: CType
-
 
 @wrapping("optional", c_types.optional)
-@record()
 class OptionalCType(Wrapping):
     """`::std::optional<T>`."""
 
-    elem: CType
-
 
 @wrapping("list", c_types.c10_list)
-@record()
 class ListCType(Wrapping):
     """`c10::List<T>`."""
 
-    elem: CType
-
 
 @wrapping("array_ref", c_types.array_ref)
-@record()
 class ArrayRefCType(Wrapping):
     """`at::ArrayRef<T>`."""
 
-    elem: CType
-
 
 @wrapping("vector", c_types.vector)
-@record()
 class VectorCType(Wrapping):
     """`::std::vector<T>`."""
-
-    elem: CType
 
 
 @wrapping("vectorized", c_types.vectorized)
@@ -272,16 +255,15 @@ def binding_of(origin: ModelBinding, part: Part | None = None) -> Binding:
     """Record of one of Opwright's parameters; `part` is its argument if Opwright's parameter does not know it."""
     if part is None:
         part = argument_of(origin.argument) if isinstance(origin.argument, ModelArgument) else _NO_ARGUMENT
-    return Binding(origin.name, NamedCType(_role(origin.role), ctype_of(origin.type)), part, origin.default)
+    role: ArgName = origin.role
+    if role == POSSIBLY_REDUNDANT_MEMORY_FORMAT:
+        role = SpecialArgName.possibly_redundant_memory_format
+    return Binding(origin.name, NamedCType(role, ctype_of(origin.type)), part, origin.default)
 
 
 def bindings_of(origins: Iterable[ModelBinding], options: Part | None = None) -> list[Binding]:
     """Records of parameters; `options` is the argument of those that stand for tensor options."""
     return [binding_of(origin, None if isinstance(origin.argument, ModelArgument) else options) for origin in origins]
-
-
-def _role(role: str) -> ArgName:
-    return SpecialArgName[role] if role == POSSIBLY_REDUNDANT_MEMORY_FORMAT else role
 
 
 def role_of(named: NamedCType) -> str:

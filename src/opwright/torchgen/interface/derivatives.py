@@ -70,17 +70,6 @@ def saved_records(attributes: Iterable[ModelSaved], info: ModelInfo) -> list[Sav
     ]
 
 
-def _derivative(origin: ModelDerivative, info: ModelInfo) -> Derivative:
-    return Derivative(
-        formula=origin.formula,
-        original_formula=origin.original_formula,
-        var_names=origin.var_names,
-        saved_inputs=tuple(saved_records(origin.saved_inputs, info)),
-        saved_outputs=tuple(saved_records(origin.saved_outputs, info)),
-        named_gradients=set(origin.named_gradients),
-    )
-
-
 def forward_records(origins: Iterable[ModelForward]) -> list[ForwardDerivative]:
     """Records of forward formulas."""
     return [
@@ -113,10 +102,6 @@ def _differentiated(info: ModelInfo) -> list[Binding]:
     return bindings_of(parameters)
 
 
-def _list_or_none(values: Iterable[bool] | None) -> list[bool] | None:
-    return None if values is None else list(values)
-
-
 @record(
     "name func op derivatives forward_derivatives all_saved_inputs all_saved_outputs available_named_gradients"
     " used_named_gradients args_with_derivatives non_differentiable_arg_names output_differentiability"
@@ -141,14 +126,25 @@ class DifferentiabilityInfo(Record):
 
     _computed: ClassVar[Computed] = {
         "op": lambda origin: origin.node_name,
-        "name": lambda origin: origin.name,
         "args_with_derivatives": _differentiated,
         "non_differentiable_arg_names": lambda origin: list(origin.non_differentiable),
-        "derivatives": lambda origin: [_derivative(derivative, origin) for derivative in origin.derivatives],
+        "derivatives": lambda origin: [
+            Derivative(
+                formula=each.formula,
+                original_formula=each.original_formula,
+                var_names=each.var_names,
+                saved_inputs=tuple(saved_records(each.saved_inputs, origin)),
+                saved_outputs=tuple(saved_records(each.saved_outputs, origin)),
+                named_gradients=set(each.named_gradients),
+            )
+            for each in origin.derivatives
+        ],
         "forward_derivatives": lambda origin: forward_records(origin.forward_derivatives),
         "used_named_gradients": lambda origin: set(origin.used_gradients),
         "available_named_gradients": lambda origin: list(origin.available_gradients),
-        "output_differentiability": lambda origin: _list_or_none(origin.output_differentiability),
+        "output_differentiability": lambda origin: (
+            None if origin.output_differentiability is None else list(origin.output_differentiability)
+        ),
         "output_differentiability_conditions": lambda origin: origin.output_condition and [origin.output_condition],
         "all_saved_outputs": lambda origin: saved_records(origin.saved_outputs, origin),
         "all_saved_inputs": lambda origin: saved_records(origin.saved_inputs, origin),

@@ -14,7 +14,6 @@ from opwright.torchgen.interface.cpp_types import (
     NAMED_TYPES,
     BaseCType,
     Binding,
-    CType,
     Expr,
     MutRefCType,
     NamedCType,
@@ -23,7 +22,6 @@ from opwright.torchgen.interface.cpp_types import (
     wrapping,
 )
 from opwright.torchgen.interface.faults import Invalid
-from opwright.torchgen.interface.records import record
 from opwright.torchgen.interface.schema import Argument
 from opwright.torchgen.interface.types import BaseTy
 
@@ -44,19 +42,13 @@ def refusals() -> Iterator[None]:
 
 
 @wrapping("executorch_optional", c_types.executorch_optional)
-@record()
 class OptionalCType(Wrapping):
     """`std::optional<T>`."""
 
-    elem: CType
-
 
 @wrapping("executorch_array_ref", c_types.executorch_array_ref)
-@record()
 class ArrayRefCType(Wrapping):
     """`torch::executor::ArrayRef<T>`."""
-
-    elem: CType
 
 
 #: The C++ types that `torchgen.executorch.api.types` names, each with its name there.

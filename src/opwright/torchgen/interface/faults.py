@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opwright.schema.fault import SchemaFault
-from opwright.source.diagnostic import Diagnostic, Fault
+from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
+from opwright.source.render import render_short
 
 #: The exception for what PyTorch's generator states in assertions.
 Invalid = AssertionError
@@ -36,3 +37,9 @@ def raised(fault: SchemaFault, text: str) -> InvalidText:
     """Exception for a mistake in the text of a schema."""
     end = max(fault.end, fault.start + 1)
     return InvalidText(f"{fault.message} [{fault.code}]\n{text}\n{' ' * fault.start}{'^' * (end - fault.start)}")
+
+
+def stop_at_errors(sink: Diagnostics) -> None:
+    """Raise AssertionError with all errors."""
+    if sink.has_errors:
+        raise Invalid(render_short(sink))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from operator import attrgetter
 from typing import ClassVar, Final
 
 from opwright.dialects.native_functions.fields import ROWS
@@ -28,7 +29,6 @@ from opwright.torchgen.interface.keys import (
     is_structured_dispatch_key,
     model_key,
 )
-from opwright.torchgen.interface.names import OperatorName, model_name, name_of
 from opwright.torchgen.interface.records import Computed, Record, record
 from opwright.torchgen.interface.schema import (
     Argument,
@@ -38,6 +38,7 @@ from opwright.torchgen.interface.schema import (
     model_schema,
     schema_of,
 )
+from opwright.torchgen.interface.types import OperatorName, model_name, name_of
 from opwright.torchgen.utils import OrderedSet
 
 
@@ -115,17 +116,8 @@ def _loops(origin: model.UnlinkedFunction) -> dict[UfuncKey, UfuncInnerLoop]:
     return loops
 
 
-def _variants(origin: model.UnlinkedFunction) -> set[Variant]:
-    chosen = ((origin.function, Variant.function), (origin.method, Variant.method))
-    return {variant for is_chosen, variant in chosen if is_chosen}
-
-
 def _has_kernel(key: ModelKey) -> Callable[[model.UnlinkedFunction], bool]:
     return lambda origin: key in origin.kernels
-
-
-def _delegate(origin: model.UnlinkedFunction) -> OperatorName | None:
-    return None if origin.structured_delegate is None else name_of(origin.structured_delegate)
 
 
 #: The fields of a function that say whether a composite key has a kernel.
@@ -143,10 +135,6 @@ _OTHER_FORMS: Final = frozenset(
 
 #: The fields of entries that have the same values in records, by their names there.
 _SAME: Final = {row.field.name: row.attribute for row in ROWS if row.attribute and row.attribute not in _OTHER_FORMS}
-
-
-def _reading(name: str) -> Callable[[model.UnlinkedFunction], object]:
-    return lambda origin: getattr(origin, name)
 
 
 @record(
@@ -188,15 +176,14 @@ class NativeFunction(Record):
         "func": lambda origin: schema_of(origin.schema),
         "loc": location_of,
         "tags": lambda origin: set(origin.tags),
-        "variants": _variants,
+        "variants": lambda origin: {variant for variant in Variant if getattr(origin, variant.name)},
         "autogen": lambda origin: list(map(name_of, origin.autogen)),
         "cpp_no_default_args": lambda origin: set(origin.cpp_no_default_args),
         "device_check": lambda origin: DeviceCheckType[origin.device_check.name],
-        "structured_delegate": _delegate,
+        "structured_delegate": lambda origin: origin.structured_delegate and name_of(origin.structured_delegate),
         "precomputed": _precompute,
         "ufunc_inner_loop": _loops,
-        **{name: _reading(name) for name in ("namespace", "is_abstract")},
-        **{name: _reading(attribute) for name, attribute in _SAME.items()},
+        **{name: attrgetter(attribute) for name, attribute in _SAME.items()},
         **{name: _has_kernel(key) for name, key in _COMPOSITES.items()},
     }
 
@@ -209,9 +196,9 @@ class NativeFunction(Record):
     ) -> tuple[NativeFunction, dict[DispatchKey, dict[OperatorName, BackendMetadata]]]:
         """Function of an entry, and its kernels. Raises AssertionError if the entry has a mistake."""
         # Loading needs this module, and few callers load single entries.
-        entries = import_module("opwright.torchgen.interface.entries")
+        generator = import_module("opwright.torchgen.interface.generator")
         function: NativeFunction
-        function, kernels = entries.function_of_entry(ei, loc, valid_tags, ignore_keys)
+        function, kernels = generator.function_of_entry(ei, loc, valid_tags, ignore_keys)
         return function, kernels
 
     @property
@@ -267,10 +254,6 @@ def _model_precompute(values: Precompute | None) -> model.Precomputed | None:
     return model.Precomputed(replace, tuple(map(model_argument, values.add)))
 
 
-def _model_delegate(f: NativeFunction) -> ModelName | None:
-    return None if f.structured_delegate is None else model_name(f.structured_delegate)
-
-
 def start_of_file(f: NativeFunction) -> Span:
     """What messages about a function point at whose place in its file is not known."""
     return SourceFile(file_of(f.loc), "").span(0, 0)
@@ -291,7 +274,7 @@ def _unlinked(f: NativeFunction) -> model.UnlinkedFunction:
         autogen=tuple(map(model_name, f.autogen)),
         tags=frozenset(f.tags),
         cpp_no_default_args=frozenset(f.cpp_no_default_args),
-        structured_delegate=_model_delegate(f),
+        structured_delegate=None if f.structured_delegate is None else model_name(f.structured_delegate),
         **{attribute: getattr(f, name) for name, attribute in _SAME.items()},
     )
     return model.UnlinkedFunction(

@@ -28,17 +28,6 @@ from opwright.torchgen.interface.functions import (
 from opwright.torchgen.interface.keys import DispatchKey, current_value, model_key
 from opwright.torchgen.selective_build.selector import SelectiveBuilder
 
-__all__ = [
-    "compute_meta_function_declaration",
-    "generate_static_dispatch_backend_call",
-    "generate_static_dispatch_fallback_call",
-    "get_native_function_declarations",
-    "get_native_function_declarations_from_ns_grouped_kernels",
-    "get_native_function_schema_registrations",
-    "static_dispatch",
-    "translate_args",
-]
-
 Unit = NativeFunction | NativeFunctionsGroup
 Signature = CppSignature | DispatcherSignature
 
@@ -62,7 +51,6 @@ def get_native_function_declarations(
 
 
 def _namespace(unit: Unit, indices: Iterable[BackendIndex]) -> str:
-    """Namespace of the kernels of a unit."""
     kernels = [index.get_kernel(unit) for index in indices]
     namespaces = {kernel.cpp_namespace for kernel in kernels if kernel is not None}
     if len(namespaces) > 1:

@@ -94,23 +94,8 @@ class _LazyRun(Record):
     def write(self) -> None:
         """Write all files. Raises AssertionError with all mistakes."""
         setValueT(cpp_type_of(self.lazy_value_class))
-        BackendRun(
-            program="gen_lazy_tensor",
-            source_yaml=self.source_yaml,
-            output_dir=self.output_dir,
-            open_release=partial(from_source_path, self.aten_path),
-            options=Options(
-                per_operator_headers=self.per_operator_headers,
-                program=running_program(),
-                guests=(BackendHeaders(f"{self.output_dir}/"), self._names()),
-            ),
-            impl_path=self.impl_path,
-            emitters=self._emitters,
-        ).write(is_dry=self.dry_run)
-
-    def _names(self) -> LazyNames:
-        """What Opwright needs to know of the run besides what the generators print."""
-        return LazyNames(
+        # What Opwright needs to know of the run besides what the generators print.
+        names = LazyNames(
             node_base_header=self.node_base_hdr,
             shape_header=self.shape_inference_hdr,
             tensor_header=self.tensor_class_hdr,
@@ -120,6 +105,19 @@ class _LazyRun(Record):
             create_from_tensor=self.create_from_first_tensor,
             value=self.lazy_value_class,
         )
+        BackendRun(
+            program="gen_lazy_tensor",
+            source_yaml=self.source_yaml,
+            output_dir=self.output_dir,
+            open_release=partial(from_source_path, self.aten_path),
+            options=Options(
+                per_operator_headers=self.per_operator_headers,
+                program=running_program(),
+                guests=(BackendHeaders(f"{self.output_dir}/"), names),
+            ),
+            impl_path=self.impl_path,
+            emitters=self._emitters,
+        ).write(is_dry=self.dry_run)
 
     def _emitters(self, generation: Generation) -> list[AnyEmitter]:
         backends = generation.job.of(RunLazyBackends).lazy_backends
@@ -131,12 +129,9 @@ class _LazyRun(Record):
         assert section is not None, "backends without operators are refused"
         index = index_of_section(section, backend)
         choices = {name: getattr(self, name) for name in _KERNEL_CHOICES}
-        kernels = self.native_func_definition_generator(
-            class_method_name=backend.class_name, backend_index=index, **choices
-        )
         return _Printer(
             self.lazy_ir_generator(index, self.backend_name, self.node_base, self.use_lazy_shape),
-            kernels,
+            self.native_func_definition_generator(class_method_name=backend.class_name, backend_index=index, **choices),
         )
 
 

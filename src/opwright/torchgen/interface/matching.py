@@ -19,8 +19,9 @@ from opwright.torchgen.interface.derivatives import (
     model_info,
     saved_records,
 )
-from opwright.torchgen.interface.entries import read_text, stop_at_errors
+from opwright.torchgen.interface.faults import stop_at_errors
 from opwright.torchgen.interface.functions import NativeFunction, model_function
+from opwright.torchgen.interface.generator import read_text
 from opwright.torchgen.interface.schema import FunctionSchema
 
 #: Derivatives by the schema of their function and by dispatch key.

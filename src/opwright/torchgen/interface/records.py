@@ -1,7 +1,8 @@
 """Records: the immutable values of the interface, which behave as the dataclasses of PyTorch's generator do.
 
 A record is a frozen dataclass. One that is made from Opwright's model keeps what it was made from, and computes
-each field when it is first read: few callers read more than a few fields of a few operators.
+each field when it is first read: few callers read more than a few fields of a few operators. A field that no function
+computes is the attribute of the same name.
 """
 
 from __future__ import annotations
@@ -83,10 +84,10 @@ class Record:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            compute = self._computed.get(name)
-            if compute is None or _ORIGIN not in self.__dict__:
+            if _ORIGIN not in self.__dict__ or name not in self.__dataclass_fields__:
                 raise AttributeError(f"`{type(self).__name__}` has no attribute `{name}`")
-            value = self.__dict__[name] = compute(self.__dict__[_ORIGIN])
+            origin, compute = self.__dict__[_ORIGIN], self._computed.get(name)
+            value = self.__dict__[name] = getattr(origin, name) if compute is None else compute(origin)
             return value
 
     def _made_from(self, build: Callable[[], Origin]) -> Origin:

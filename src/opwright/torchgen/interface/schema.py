@@ -15,14 +15,17 @@ from opwright.schema.type_parser import LENIENT, Grammar
 from opwright.schema.types import Annotation as ModelAnnotation
 from opwright.torchgen.interface.faults import Invalid, InvalidText, raised
 from opwright.torchgen.interface.keys import SchemaKind
-from opwright.torchgen.interface.names import BaseOperatorName, OperatorName, model_name, name_of
 from opwright.torchgen.interface.records import Computed, Record, record
 from opwright.torchgen.interface.types import (
     Annotation,
+    BaseOperatorName,
+    OperatorName,
     Type,
     annotation_of,
     model_annotation_of,
+    model_name,
     model_type,
+    name_of,
     type_of,
 )
 
@@ -61,9 +64,7 @@ class Argument(_Annotated):
     annotation: Annotation | None
 
     _computed: ClassVar[Computed] = {
-        "name": lambda origin: origin.name,
         "type": lambda origin: type_of(origin.type),
-        "default": lambda origin: origin.default,
         "annotation": _annotation,
     }
 

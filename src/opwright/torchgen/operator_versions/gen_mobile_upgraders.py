@@ -15,8 +15,7 @@ from opwright.mobile.upgraders.torch_bytecode import bytecode_of_torch, bytecode
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.torchgen.gen_mobile_upgraders import main
-from opwright.torchgen.interface.entries import stop_at_errors
-from opwright.torchgen.interface.faults import Invalid
+from opwright.torchgen.interface.faults import Invalid, stop_at_errors
 
 __all__ = ["main", "sort_upgrader", "write_cpp"]
 

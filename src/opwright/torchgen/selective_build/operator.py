@@ -11,17 +11,6 @@ from opwright.model.selection import SelectedOperator, Selection, merge
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile
 
-__all__ = [
-    "SelectiveBuildOperator",
-    "combine_operators",
-    "merge_debug_info",
-    "merge_operator_dicts",
-    "operators_of",
-    "read_selection",
-    "selected",
-    "strip_operator_overload_name",
-]
-
 
 @dataclass(frozen=True)
 class SelectiveBuildOperator:

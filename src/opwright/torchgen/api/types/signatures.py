@@ -28,7 +28,6 @@ _KEY_SET = "c10::DispatchKeySet dispatchKeySet"
 
 
 def _function(returns: CType, name: str, parameters: list[str], *, redispatches: bool = False) -> str:
-    """A C++ function without its body."""
     listed = [_KEY_SET, *parameters] if redispatches else parameters
     return f"{returns.cpp_type()} {name}({', '.join(listed)})"
 

@@ -19,16 +19,6 @@ from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.interface.matching import Infos
 from opwright.torchgen.utils import FileManager
 
-__all__ = [
-    "FUNCTION_DECLARATION",
-    "FUNCTION_DEFINITION",
-    "PY_FUNCTION_DEFINITION",
-    "PY_FUNCTION_PROPS_AND_GETTERS",
-    "gen_autograd_functions_lib",
-    "get_infos_with_derivatives_list",
-    "process_function",
-]
-
 #: The class of a node, and its functions.
 FUNCTION_DECLARATION: Final = CodeTemplate("${declaration}\n")
 FUNCTION_DEFINITION: Final = CodeTemplate("${definition}\n\n")

@@ -6,8 +6,6 @@ from opwright.emit.autograd.wrappers import wrapper_name
 from opwright.model.derivatives import DEFAULT_KEY
 from opwright.torchgen.interface.functions import NativeFunction, model_function
 
-__all__ = ["type_wrapper_name"]
-
 
 def type_wrapper_name(f: NativeFunction, key: str = DEFAULT_KEY) -> str:
     """The C++ name of the kernels of an operator for autograd, views and tracing, such as `add_Tensor`."""

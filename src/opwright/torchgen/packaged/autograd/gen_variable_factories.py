@@ -5,8 +5,6 @@ from __future__ import annotations
 from opwright.emit.autograd.variable_factories import definition, is_factory
 from opwright.torchgen.interface.functions import NativeFunction, model_function
 
-__all__ = ["is_factory_function", "process_function"]
-
 
 def is_factory_function(f: NativeFunction) -> bool:
     """Whether an operator is a function that takes tensor options, or is named like those that copy them."""

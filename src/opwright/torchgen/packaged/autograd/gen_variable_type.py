@@ -23,8 +23,6 @@ from opwright.torchgen.interface.functions import NativeFunction, model_function
 from opwright.torchgen.interface.installed import installed_rules
 from opwright.torchgen.packaged.autograd import gen_inplace_or_view_type
 
-__all__ = ["GRADIENT_IMPLEMENTED_FOR_COMPLEX", "emit_body", "gen_wrapper_registration"]
-
 #: The operators whose derivatives hold for complex tensors, by name without overload.
 GRADIENT_IMPLEMENTED_FOR_COMPLEX: Final = set(installed_rules().complex_gradients)
 

@@ -7,8 +7,6 @@ from importlib import import_module
 
 from opwright.torchgen.interface.matching import Infos, read_derivatives
 
-__all__ = ["DerivativeRet", "load_derivatives"]
-
 DerivativeRet = tuple[Infos, set[str]]
 
 
