@@ -169,7 +169,6 @@ NAMING_DEVICES = {
     # ROCm's headers are named after those for CUDA.
     "opwright.emit.aten.register.devices": {"CUDA"},
     # External backends inherit kernels of these devices, and fall back to those of the CPU.
-    "opwright.backends.dialect.entry_builder": {"CPU", "CUDA"},
     "opwright.backends.dialect.inherited": {"CPU", "CUDA"},
     "opwright.backends.dialect.head_checks": {"CPU"},
     "opwright.backends.dialect.loader": {"CPU"},

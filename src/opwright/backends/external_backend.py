@@ -29,22 +29,11 @@ class BackendEntry(NamedTuple):
     @property
     def variants(self) -> tuple[BackendEntry, ...]:
         """Entry with each of its kernels."""
-        if not self.options.candidates:
-            return (self,)
-        return tuple(
-            [
-                self._replace(
-                    kernel=candidate.kernel,
-                    options=self.options._replace(
-                        callee=candidate.callee,
-                        class_name=candidate.class_name,
-                        convention=candidate.convention,
-                        candidates=(),
-                    ),
-                )
-                for candidate in self.options.candidates
-            ]
-        )
+        plain, variants = self.options._replace(candidates=()), []
+        for own in self.options.candidates:
+            options = plain._replace(callee=own.callee, class_name=own.class_name, convention=own.convention)
+            variants.append(self._replace(kernel=own.kernel, options=options))
+        return tuple(variants) or (self,)
 
 
 class BackendSection(NamedTuple):

@@ -79,10 +79,6 @@ class LazyBackend(Frozen):
     non_native: tuple[NonNativeNode, ...] = ()
     shape_header: SourceFile | None = None
 
-    def with_shape_header(self, file: SourceFile) -> LazyBackend:
-        """A copy whose shape functions are those that the file declares."""
-        return self.replace(shape_header=file)
-
     def __repr__(self) -> str:
         return f"<lazy tensors of {self.backend!r}>"
 

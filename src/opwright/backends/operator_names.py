@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.release.name_table import NameMap, Names, NameTable
+from opwright.release.operator_names.autograd import CHANGING_AUTOGRAD, OF_AUTOGRAD
 
 NEEDED: Final = NameMap(
     "Operators that tensors of every device need, each with what raises NotImplementedError without a kernel.",
@@ -224,12 +225,7 @@ CALLED_BY_COMPOSITES: Final = NameMap(
 #: Dispatch key -> the operators with a kernel that is registered by hand, in place of a generated one.
 BY_HAND: Final = {
     "Autograd": NameTable(
-        "Operators with an autograd kernel in `VariableTypeManual.cpp`.",
-        Names(
-            "_fw_primal _make_dual copy_ detach detach_ resize_ resize_as_",
-            "They change autograd's data in ways that no formula describes.",
-        ),
-        form="overload",
+        "Operators with an autograd kernel in `VariableTypeManual.cpp`.", CHANGING_AUTOGRAD, form="overload"
     ),
     "ADInplaceOrView": NameTable(
         "Operators that count versions and make views in `VariableTypeManual.cpp`.",
@@ -241,11 +237,8 @@ BY_HAND: Final = {
     ),
     "Tracer": NameTable(
         "Operators with a kernel, or none, for tracing in `TraceTypeManual.cpp`.",
-        Names(
-            """_backward _fw_primal _make_dual _version copy_ data detach detach_ is_leaf output_nr requires_grad_
-            resize_ resize_as_ retain_grad set_data""",
-            "They read or change autograd's own data.",
-        ),
+        OF_AUTOGRAD,
+        CHANGING_AUTOGRAD,
         form="overload",
     ),
     "Functionalize": NameTable(

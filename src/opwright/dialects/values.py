@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from opwright.cpp.text import is_header
@@ -48,6 +48,13 @@ def read_fields(node: Node, what: str, fields: tuple[Field, ...], sink: Diagnost
         if field.is_required and field.name not in values:
             sink.error(codes.BACKEND_MISSING_KEY, f"`{what}` has no `{field.name}`", mapping.span)
     return values
+
+
+def read_part(
+    fields: Mapping[str, Node], name: str, read: Callable[[Node, str, Diagnostics], str], sink: Diagnostics
+) -> str:
+    """Text of one of the fields of a mapping; empty if it does not have the field."""
+    return read(fields[name], name, sink) if name in fields else ""
 
 
 _QUALIFIED: Final = lazy_pattern(rf"(?:::)?{IDENTIFIER.pattern}(?:::{IDENTIFIER.pattern})*")

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from opwright.release.rules import Rules
-from opwright.source.diagnostic import Diagnostic
 from opwright.source.records import NamedTuple
 
 
@@ -27,13 +26,6 @@ class Registration(NamedTuple):
     macro: str = ""
     breaks_line: bool = True
     includes: tuple[str, ...] = ()
-
-
-class ChangedRegistrations(NamedTuple):
-    """Registrations of a source as plug-ins change them, and the faults of those that cannot."""
-
-    registrations: Sequence[Registration]
-    faults: tuple[Diagnostic, ...] = ()
 
 
 def end_of_registrations(rules: Rules) -> str:

@@ -9,6 +9,8 @@ from opwright.source.records import NamedTuple
 
 #: The key of a kernel that serves all dtypes and dim orders.
 DEFAULT_KEY: Final = "default"
+#: Name of a dtype -> its number in keys.
+DTYPES: Final = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Float": 6, "Double": 7, "Bool": 11}
 
 
 class ExecutorchKernel(NamedTuple):

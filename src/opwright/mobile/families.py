@@ -23,7 +23,7 @@ FAMILIES: Final = (
             "static_runtime": "torch/csrc/jit/runtime/static",
             "static_runtime_tests": "benchmarks/static_runtime",
         },
-        checks=(Check("opwright.mobile.static_runtime.checks:check_static_runtime"),),
+        checks=(Check("opwright.mobile.static_runtime.support:check_static_runtime"),),
         by_default=False,
         programs={"gen_static_runtime_ops": None},
         rule=PYTORCH_FILES,

@@ -20,6 +20,11 @@ class Implementation(enum.Enum):
 
     __hash__ = object.__hash__
 
+    @property
+    def is_structured(self) -> bool:
+        """Whether the wrappers of the whole group run one structured kernel."""
+        return self in (Implementation.structured, Implementation.stub)
+
 
 class HookPosition(enum.Enum):
     """Where the code of a hook is, relative to the call of the kernel."""

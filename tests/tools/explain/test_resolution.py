@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from opwright.backends.dispatch.key_names import key_names
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.backends.dispatch.resolution import Entries, resolve
+from opwright.backends.dispatch.runtime_keys import key_names
 from opwright.cli.main import main
 from opwright.convention.python.bound import MODULES
 from opwright.emit.python.units import bindings

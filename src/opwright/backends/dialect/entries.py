@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.backends.dialect.entry_builder import BackendEntryBuilder, SectionContext, kernel_of
-from opwright.backends.dialect.entry_fields import LASTING_FIELDS, READERS
-from opwright.backends.dialect.head import OWN_HELP
+from opwright.backends.dialect.entry_fields import (
+    LASTING_FIELDS,
+    PYTORCH_KERNELS,
+    READERS,
+    BackendEntryBuilder,
+    SectionContext,
+    kernel_of,
+    pattern_name,
+)
+from opwright.backends.dialect.head import OWN_HELP, is_own_dialect
+from opwright.backends.dialect.inherited import inherited_kernel, shared_kernel
+from opwright.backends.dialect.kernel_families import KernelFamily
 from opwright.backends.external_backend import BackendEntry
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY
 from opwright.dialects.values import RELEASE_FIELDS, check_overlaps
-from opwright.model.native_function import NativeFunction
+from opwright.model.hooks import Implementation
+from opwright.model.library import PYTORCH
+from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.version_range import ReleaseSpan
 from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
@@ -24,17 +35,6 @@ from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from opwright.dialects.dialect import ExtraKeys
-from opwright.backends.dialect.entry_builder import (
-    PYTORCH_KERNELS,
-    inherited_kernel,
-    pattern_name,
-    shared_kernel,
-)
-from opwright.backends.dialect.head import is_own_dialect
-from opwright.backends.dialect.kernel_families import KernelFamily
-from opwright.model.hooks import Implementation
-from opwright.model.library import PYTORCH
-from opwright.model.native_function import DeviceCheck
 
 #: The options of earlier proposals, with what they are called now.
 _RENAMED: Final = {"ext_structured_meta": "define_meta"}
@@ -43,10 +43,10 @@ _LASTING_NAMES: Final = tuple([field.name for field in LASTING_FIELDS])
 
 
 class EntryNode(NamedTuple):
-    """An entry as nodes: the name of its operator, and its options, None if it is a name alone."""
+    """An entry as nodes: the name of its operator, and its options."""
 
     name: Scalar
-    options: MappingNode | None = None
+    options: Sequence[tuple[Scalar, Node]] = ()
 
 
 def refused_entry(name: Scalar) -> MappingNode:
@@ -72,12 +72,12 @@ def load_entries(items: Iterable[Node], section: SectionContext) -> tuple[Backen
 
 def _nodes_of_release(nodes: list[EntryNode], section: SectionContext) -> list[EntryNode]:
     """Entries that the release of the run has. Entries of one operator for the same releases go to the sink."""
-    if all(node.options is None for node in nodes):
+    if not any(node.options for node in nodes):
         return nodes
     chosen, places = [], defaultdict[str, list[tuple[ReleaseSpan, Span]]](list)
     for node in nodes:
-        fields = {} if node.options is None else {key.value: value for key, value in node.options.entries}
-        releases = section.head.releases.span({name: fields[name] for name in _RELEASE_NAMES if name in fields})
+        fields = {key.value: value for key, value in node.options if key.value in _RELEASE_NAMES}
+        releases = section.head.releases.span(fields)
         if releases is None:
             continue
         places[node.name.value].append((releases, node.name.span))
@@ -112,12 +112,11 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
     elif not isinstance(options, MappingNode):
         message = f"the options of `{name.value}` are {options.description}, not a mapping"
         help = f"write `- {name.value}`" if isinstance(options, Scalar) and options.kind == "null" else ""
-        context.sink.error(
-            codes.BACKEND_ENTRY_SHAPE, message, options.span if options.span.text else name.span, help=help
-        )
+        at = options.span if options.span.text else name.span
+        context.sink.error(codes.BACKEND_ENTRY_SHAPE, message, at, help=help)
     else:
         check_unique_keys(options, context.sink)
-        return EntryNode(name, options)
+        return EntryNode(name, options.entries)
     return None
 
 
@@ -125,8 +124,7 @@ def _flat_entry(item: MappingNode, context: LoadContext) -> EntryNode | None:
     """Entry whose options stand beside the name of its operator, as earlier proposals had them; None for others."""
     sink = context.sink
     (name, value), *rest = item.entries
-    extra_keys = context.extra_keys_at(BACKEND_ENTRY)
-    options = {*READERS, *_RENAMED, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)}
+    options = {*_RENAMED, *_option_names(context.extra_keys_at(BACKEND_ENTRY))}
     first = rest[0][0]
     if not isinstance(value, Scalar) or value.kind != "null" or first.value not in options:
         message = f"the entry is a mapping with {len(item.entries)} keys, not with the name of an operator alone"
@@ -134,30 +132,35 @@ def _flat_entry(item: MappingNode, context: LoadContext) -> EntryNode | None:
         return None
     message = f"`{first.value}` is beside `{name.value}`, not one of its options"
     sink.warning(codes.EARLIER_FORM, message, first.span, help="indent the options under the name of the operator")
-    read = MappingNode(item.file, first.start, item.end, rest)
-    check_unique_keys(read, sink)
-    return EntryNode(name, read)
+    check_unique_keys(MappingNode(item.file, first.start, item.end, rest), sink)
+    return EntryNode(name, rest)
 
 
 def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None:
-    """Entry; None if it has a fault."""
     function = section.operators.find(node.name)
     if function is None:
         return None
     entry = BackendEntryBuilder(node.name, function, section)
-    extra_keys = section.extra_keys or ()
-    for key, value in () if node.options is None else node.options.entries:
+    releases, extra_keys = section.head.releases, section.extra_keys
+    for key, node_value in node.options:
         option = _RENAMED.get(key.value, key.value)
         entry.keys[option] = key
         if option != key.value:
             message = f"`{key.value}` is called `{option}` now"
             entry.warning(codes.EARLIER_FORM, message, key.span, help=f"write `{option}`")
         if option in READERS:
-            _read_option(option, value, entry)
-        elif key.value not in _LASTING_NAMES and key.value not in extra_keys:
-            _report_option(key, entry)
-    if section.extra_keys is not None:
-        _read_extra_keys(node, section.extra_keys, entry)
+            value = releases.value(node_value, option)
+            if value is not None:
+                READERS[option](value, entry)
+        elif key.value not in _LASTING_NAMES and (extra_keys is None or key.value not in extra_keys):
+            help = did_you_mean(key.value, _option_names(extra_keys))
+            entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
+    if extra_keys is not None:
+        values = extra_keys.read(node.options, node.name.span, releases)
+        if values is None:
+            entry.failed = True
+        else:
+            entry.set_options(values=values)
     check_entry(entry)
     if entry.failed:
         return None
@@ -165,26 +168,8 @@ def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None
     return BackendEntry(function, kernel, node.name.span, entry.options)
 
 
-def _read_option(name: str, node: Node, entry: BackendEntryBuilder) -> None:
-    value = entry.section.head.releases.value(node, name)
-    if value is not None:
-        READERS[name](value, entry)
-
-
-def _read_extra_keys(node: EntryNode, extra_keys: ExtraKeys, entry: BackendEntryBuilder) -> None:
-    options = () if node.options is None else node.options.entries
-    values = extra_keys.read(options, node.name.span, entry.section.head.releases)
-    if values is None:
-        entry.failed = True
-    else:
-        entry.options = entry.options._replace(values=values)
-
-
-def _report_option(key: Scalar, entry: BackendEntryBuilder) -> None:
-    extra_keys = entry.section.extra_keys
-    options = [*READERS, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)]
-    help = did_you_mean(key.value, options)
-    entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
+def _option_names(extra_keys: ExtraKeys | None) -> list[str]:
+    return [*READERS, *_LASTING_NAMES, *(() if extra_keys is None else extra_keys.names)]
 
 
 def _report_repeated(first: BackendEntry, again: BackendEntry, context: LoadContext) -> None:
@@ -196,16 +181,17 @@ def _report_repeated(first: BackendEntry, again: BackendEntry, context: LoadCont
         context.sink.error(codes.BACKEND_REPEATED_ENTRY, message, again.span, also=also)
 
 
-#: Options of kernels that wrappers call alone.
-_NEEDS = {"define_meta": "structured", "register_meta": "define_meta"}
-
-
 def check_entry(entry: BackendEntryBuilder) -> None:
     """Report what is wrong between the options of an entry, its operator and the head."""
     if entry.failed:
         return
-    _check_needs(entry)
-    _check_families(entry)
+    is_structured = entry.options.implementation is Implementation.structured
+    _check_need(entry, "define_meta", entry.options.define_meta, "structured", is_structured)
+    _check_need(entry, "register_meta", entry.options.register_meta, "define_meta", entry.options.define_meta)
+    if entry.families and is_structured:
+        # Its shape function would run before one is chosen.
+        message = f"the structured kernel of `{entry.function.name}` can be in one family only"
+        entry.fault(codes.FAMILY, message, entry.key_span("family"), help="name one family, or delete `structured`")
     match entry.options.implementation:
         case Implementation.structured | Implementation.stub:
             _check_structured(entry)
@@ -216,29 +202,17 @@ def check_entry(entry: BackendEntryBuilder) -> None:
         case Implementation.kernel | Implementation.inherited:
             _check_kernel(entry)
     _check_composite(entry)
-    _check_policy(entry)
+    if entry.options.policy and entry.section.kind.name != "autocast":
+        message = f"`{entry.section.kind.name}` has no policies"
+        entry.fault(codes.NEEDS_OPTION, message, entry.key_span("policy"), help="move the entry to `autocast`")
     _check_kernel_names(entry)
     _check_repeated_facts(entry)
 
 
-def _check_needs(entry: BackendEntryBuilder) -> None:
-    options = entry.options
-    values = {
-        "structured": options.implementation is Implementation.structured,
-        "define_meta": options.define_meta,
-        "register_meta": options.register_meta,
-    }
-    for option, needed in _NEEDS.items():
-        if values[option] and not values[needed]:
-            message = f"`{option}` needs `{needed}: true`"
-            entry.fault(codes.NEEDS_OPTION, message, entry.key_span(option), help=f"add `{needed}: true`")
-
-
-def _check_families(entry: BackendEntryBuilder) -> None:
-    """Report a structured kernel in several families: its shape function would run before one is chosen."""
-    if entry.families and entry.options.implementation is Implementation.structured:
-        message = f"the structured kernel of `{entry.function.name}` can be in one family only"
-        entry.fault(codes.FAMILY, message, entry.key_span("family"), help="name one family, or delete `structured`")
+def _check_need(entry: BackendEntryBuilder, option: str, has_option: bool, needed: str, has_needed: bool) -> None:
+    if has_option and not has_needed:
+        message = f"`{option}` needs `{needed}: true`"
+        entry.fault(codes.NEEDS_OPTION, message, entry.key_span(option), help=f"add `{needed}: true`")
 
 
 def _check_structured(entry: BackendEntryBuilder) -> None:
@@ -255,7 +229,7 @@ def _check_structured(entry: BackendEntryBuilder) -> None:
     elif not entry.section.kind.is_dense:
         message = f"`{entry.section.kind.name}` cannot have structured kernels"
         entry.fault(codes.NOT_STRUCTURED, message, at, help="move the entry to `supported`")
-    elif not entry.section.head.out_is_primary:
+    elif not entry.head.out_is_primary:
         message = f"`{option}` needs `use_out_as_primary: true`"
         help = "add `use_out_as_primary: true` to the head of the file"
         entry.fault(codes.NEEDS_OUT_AS_PRIMARY, message, at, help=help)
@@ -265,7 +239,7 @@ def _check_structured(entry: BackendEntryBuilder) -> None:
 
 
 def _check_fallback(entry: BackendEntryBuilder) -> None:
-    if entry.function.is_view and not entry.section.head.options.fallback_copies_views:
+    if entry.function.is_view and not entry.head.options.fallback_copies_views:
         message = f"`{entry.function.name}` is a view, and the CPU's result is a copy"
         help = "write `inherit: shared`" if shared_kernel(entry.function) is not None else "write a kernel"
         entry.fault(codes.FALLBACK_VIEW, message, entry.key_span("fallback"), help=help)
@@ -274,7 +248,7 @@ def _check_fallback(entry: BackendEntryBuilder) -> None:
 def _check_kernel(entry: BackendEntryBuilder) -> None:
     """Check a kernel that is named or inherited, and mark PyTorch's own."""
     if entry.source:
-        entry.options = entry.options._replace(implementation=Implementation.inherited)
+        entry.set_options(implementation=Implementation.inherited)
         kernel, help = inherited_kernel(entry.function, entry.source, entry.section.kind)
         at = entry.key_span("inherit")
         if kernel is None:
@@ -286,19 +260,21 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
             help = "write `stub: true`" if is_shared else "write `structured: true` and a kernel"
             entry.fault(codes.NO_INHERITED_KERNEL, message, at, help=help)
     elif entry.kernel.rpartition("::")[0] == PYTORCH_KERNELS and not _is_of_author(entry):
-        entry.options = entry.options._replace(implementation=Implementation.inherited)
+        entry.set_options(implementation=Implementation.inherited)
 
 
 def _is_of_author(entry: BackendEntryBuilder) -> bool:
     """Whether a function in PyTorch's namespace of kernels is one that the headers of the file declare."""
-    if not entry.section.head.options.includes:
+    if not entry.head.options.includes:
         return False
     name = entry.kernel.rpartition("::")[2]
-    if any(kernel.name == name for kernel in entry.function.kernels.values()):
-        return False
-    return not any(
-        kernel.name == name for other in entry.section.operators.functions for kernel in other.kernels.values()
+    return not _has_kernel(entry.function, name) and not any(
+        _has_kernel(other, name) for other in entry.section.operators.functions
     )
+
+
+def _has_kernel(function: NativeFunction, name: str) -> bool:
+    return any(kernel.name == name for kernel in function.kernels.values())
 
 
 def _check_composite(entry: BackendEntryBuilder) -> None:
@@ -307,13 +283,13 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
     is_foreign = function.namespace != PYTORCH.namespace
     if not entry.section.kind.is_dense or is_foreign or entry.section.load.only_reports:
         return
-    if function.has_composite_implicit and entry.name.value in entry.section.head.names("autograd"):
+    if function.has_composite_implicit and entry.name.value in entry.head.names.get("autograd", ()):
         return
-    may_override = options.override_composite or entry.section.head.options.override_composite
+    may_override = options.override_composite or entry.head.options.override_composite
     if is_differentiated_inside(function) and not may_override:
         message = f"`{function.name}` consists of other operators, and loses its derivative with a kernel of its own"
         help = "" if entry.section.load.tolerant else "write `override_composite: true`, or delete the entry"
-        if is_own_dialect(entry.section.head):
+        if is_own_dialect(entry.head):
             entry.fault(codes.COMPOSITE_OVERRIDE, message, entry.name.span, help=help)
         else:
             entry.warning(codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span, help=help)
@@ -331,12 +307,6 @@ def is_differentiated_inside(function: NativeFunction) -> bool:
     return function.has_composite_implicit and not has_kernels
 
 
-def _check_policy(entry: BackendEntryBuilder) -> None:
-    if entry.options.policy and entry.section.kind.name != "autocast":
-        message = f"`{entry.section.kind.name}` has no policies"
-        entry.fault(codes.NEEDS_OPTION, message, entry.key_span("policy"), help="move the entry to `autocast`")
-
-
 def _check_kernel_names(entry: BackendEntryBuilder) -> None:
     """Warn of names for kernels that are not the backend's own, and of the usual name."""
     reason = "policy" if entry.options.policy else ""
@@ -346,14 +316,14 @@ def _check_kernel_names(entry: BackendEntryBuilder) -> None:
         if reason and option in entry.keys:
             message = f"`{option}` has no effect, because `{reason}` says which kernel runs"
             entry.warning(codes.NO_EFFECT, message, entry.key_span(option))
-    family = entry.section.head.families.get(entry.family, KernelFamily())
+    family = entry.head.families.get(entry.family, KernelFamily())
     if not reason and entry.kernel_name and entry.kernel_name == pattern_name(entry, family):
         _report_repeated_fact("kernel_name", entry)
 
 
 def _check_repeated_facts(entry: BackendEntryBuilder) -> None:
     """Warn of options that say what holds without them."""
-    function, options, head = entry.function, entry.options, entry.section.head
+    function, options, head = entry.function, entry.options, entry.head
     if options.device_guard and not head.device_guard:
         message = "`device_guard` has no effect, because the head of the file has no `device_guard: true`"
         entry.warning(codes.NO_EFFECT, message, entry.key_span("device_guard"))
@@ -364,11 +334,11 @@ def _check_repeated_facts(entry: BackendEntryBuilder) -> None:
     if options.device_check is not None and options.device_check == checks:
         _report_repeated_fact("device_check", entry)
     if options.device_guard and not head.device_guard:
-        entry.options = options._replace(device_guard=None)
+        entry.set_options(device_guard=None)
 
 
 def _report_repeated_fact(option: str, entry: BackendEntryBuilder) -> None:
-    if entry.section.head.is_rewritten:
+    if entry.head.is_rewritten:
         # The author of the file did not write the option.
         return
     message = f"`{option}` repeats what holds for `{entry.function.name}` without it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opwright.backends.dialect.entry_fields import FUNC
-from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.dialects.native_functions.entry_builder import EntryContext

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.backends.dialect.head_builder import HeadBuilder
-from opwright.backends.dialect.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS
+from opwright.backends.dialect.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS, HeadBuilder
 from opwright.backends.dialect.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, PLUGINS, report_plugins
@@ -16,8 +15,6 @@ from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
 
 if TYPE_CHECKING:
     from opwright.dialects.dialect import ExtraKeys
-
-from opwright.dialects.dialect import BackendReader
 
 #: The help for what PyTorch's generator does not know.
 OWN_HELP = "this is Opwright's own; use `opwright generate --backend`"
@@ -33,7 +30,8 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
         root = read_as_generator(root, context.sink)
     if not isinstance(root, MappingNode):
         raise _other_form(root, f"the file is {root.description}, not a mapping with `backend`", context)
-    if _is_of_other_form(root):
+    keys = {key.value for key, _ in root.entries}
+    if not keys <= READERS.keys() and not any(field.is_required and field.name in keys for field in HEAD_FIELDS):
         raise _other_form(root, "the file has no `backend`, and keys that backend files do not have", context)
     sink = context.sink
     check_unique_keys(root, sink)
@@ -42,8 +40,8 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     names = [name for name in READERS if not (context.tolerant and name in OWN_FIELDS)]
     # Some readers need what others read, such as the C++ namespace.
     values = {key.value: value for key, value in root.entries}
-    for name in READERS:
-        if name in values and name in names:
+    for name in names:
+        if name in values:
             READERS[name](values[name], head)
     extra_keys = context.extra_keys_at(BACKEND_HEAD)
     extra_names = () if extra_keys is None else extra_keys.names
@@ -60,12 +58,6 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
     _check_required(root, head)
     _read_extra_keys(head, extra_keys, context)
     return head
-
-
-def _is_of_other_form(root: MappingNode) -> bool:
-    """Whether a file has none of the keys that every backend file has, and others that none has."""
-    keys = {key.value for key, _ in root.entries}
-    return keys.isdisjoint([field.name for field in HEAD_FIELDS if field.is_required]) and not keys <= READERS.keys()
 
 
 def _other_form(root: Node, message: str, context: LoadContext) -> Fault:
@@ -108,11 +100,10 @@ def read_vendor_file(root: Node, context: LoadContext) -> Node:
     """
     readers = [reader for reader in context.backend_readers if reader.recognizes(root)]
     if len(readers) > 1:
-        names = " and ".join([_description(reader) for reader in readers])
+        plugins = [f" of the plug-in `{reader.plugin}`" if reader.plugin else "" for reader in readers]
+        names = " and ".join(
+            [f"the reader `{reader.name}`{plugin}" for reader, plugin in zip(readers, plugins, strict=True)]
+        )
         message = f"{names} both read `{root.file.path}`"
         raise Fault.at(codes.TWO_READERS, message, root.span, help="name one of the plug-ins alone")
     return readers[0].rewrite(root, context) if readers else root
-
-
-def _description(reader: BackendReader) -> str:
-    return f"the reader `{reader.name}`" + (f" of the plug-in `{reader.plugin}`" if reader.plugin else "")

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.backends.dialect.head import is_own_dialect
-from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.dialect.sections import SECTIONS
 from opwright.backends.external_backend import BackendEntry, BackendSection
 from opwright.dialects.dialect import LoadContext
@@ -85,31 +85,24 @@ def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection], own_names
     `own_names` are those of the operators that the file defines, with their namespaces: hooks are around their kernels
     too.
     """
-    keys = [name for section in sections for name in _key_names(head, section)]
+    # By the name of its key, or by the same with the display name.
+    shown = head.display_name or head.backend
+    names_of_keys = [(section.key.name, section.key.name.removesuffix(head.backend) + shown) for section in sections]
+    keys = [name for names in names_of_keys for name in dict.fromkeys(names)]
     functions = [entry.function for section in sections for entry in section.entries]
-    names = {name for function in functions for name in (function.name.text, f"{function.namespace}::{function.name}")}
-    names.update([form for name in own_names for form in (name, name.partition("::")[2])])
+    full_names = [*[f"{function.namespace}::{function.name}" for function in functions], *own_names]
+    operators = {form for name in full_names for form in (name, name.partition("::")[2])}
     for hook in head.hooks:
-        for key in hook.filter.keys:
+        for key in hook.keys:
             if key.value not in keys:
                 message = f"no section has the dispatch key `{key.value}`"
                 help = suggested_key(key.value, keys, "there are " + ", ".join([f"`{name}`" for name in keys]))
                 head.sink.error(codes.HOOK, message, key.span, help=help)
-        _check_patterns(hook.filter.names, names, head.sink)
-
-
-def _key_names(head: HeadBuilder, section: BackendSection) -> Iterable[str]:
-    """Names by which hooks choose a section: that of its key, and the same with the display name."""
-    device = head.backend
-    shown = section.key.name.removesuffix(device) + (head.display_name or device)
-    return dict.fromkeys((section.key.name, shown))
-
-
-def _check_patterns(patterns: Iterable[Scalar], names: set[str], sink: Diagnostics) -> None:
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern.value) for name in names):
-            message = f"no operator with an entry has a name like `{pattern.value}`"
-            sink.warning(codes.NO_EFFECT, message, pattern.span, help=did_you_mean(pattern.value, names))
+        for pattern in hook.names:
+            if not any(fnmatchcase(name, pattern.value) for name in operators):
+                message = f"no operator with an entry has a name like `{pattern.value}`"
+                help = did_you_mean(pattern.value, operators)
+                head.sink.warning(codes.NO_EFFECT, message, pattern.span, help=help)
 
 
 #: The sections whose entries PyTorch's generator reads.
@@ -118,7 +111,7 @@ _COMMON = ("supported", "autograd")
 
 def check_symint(head: HeadBuilder, context: LoadContext) -> None:
     """Report names in `symint` that are in no section, or twice in `symint`."""
-    names = {name for section in head.sections for name in head.names(section)}
+    names = frozenset[str]().union(*head.names.values())
     first: dict[str, Label] = {}
     for name in head.symint:
         if name.value not in names or name.kind != "str":
@@ -162,13 +155,13 @@ def _check_mixed_groups(sections: Iterable[BackendSection], sink: Diagnostics) -
 def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnostics) -> None:
     """Report overloads with an entry in one section, which another section makes from the functional overload."""
     for section in sections:
-        functional = {entry.function: entry for entry in section.entries if _makes_overloads(entry.function)}
+        functional = {entry.function: entry for entry in section.entries if _is_functional(entry)}
         kernels = section.kernels
         for other in sections:
             for entry in other.entries if other is not section else ():
                 group = entry.function.group
                 source = functional.get(entry.function if group is None else group.functional)
-                if source is None or entry.function in kernels or _makes_overloads(entry.function):
+                if source is None or entry.function in kernels or _is_functional(entry):
                     continue
                 message = (
                     f"`{entry.function.name}` is in `{other.name}`, and `{section.name}` makes it from "
@@ -179,9 +172,8 @@ def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnosti
                 sink.error(codes.MIXED_GROUP, message, entry.span, also=also, help=help)
 
 
-def _makes_overloads(function: NativeFunction) -> bool:
-    """Whether the other overloads of a group are made from this one if they have no entry."""
-    return function.kind is SchemaKind.functional
+def _is_functional(entry: BackendEntry) -> bool:
+    return entry.function.kind is SchemaKind.functional
 
 
 def check_kernels(sections: Iterable[BackendSection], sink: Diagnostics) -> None:
@@ -209,9 +201,6 @@ def check_manual(sections: Iterable[BackendSection], head: HeadBuilder, sink: Di
             sink.error(codes.MANUAL_ENTRY, message, name.span, also=also, help="delete one of them")
 
 
-_STRUCTURED: Final = (Implementation.structured, Implementation.stub)
-
-
 def check_derived_overloads(section: BackendSection, sink: Diagnostics) -> None:
     """Warn of functional overloads that get the dtype of `self`, and not that of PyTorch's shape function."""
     kernels = section.kernels
@@ -229,7 +218,7 @@ def check_structured_kernels(section: BackendSection, sink: Diagnostics) -> None
     """Report overloads that follow from a structured kernel, and structured kernels of the same name."""
     owners: dict[NativeFunctionsGroup, BackendEntry] = {}
     for entry in section.entries:
-        if entry.options.implementation in _STRUCTURED and entry.function.group is not None:
+        if entry.options.implementation.is_structured and entry.function.group is not None:
             owners[entry.function.group] = entry
     for entry in section.entries:
         owner = None if entry.function.group is None else owners.get(entry.function.group)

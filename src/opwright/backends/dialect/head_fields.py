@@ -1,14 +1,26 @@
-"""Fields of the head of a backend file, each with its reader."""
+"""Fields of the head of a backend file, each with its reader, and a head as these fill it."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from functools import cached_property
+from typing import Final, TypeAlias
 
-from opwright.backends.dialect.head_builder import HeadBuilder, HeadReader
-from opwright.backends.dialect.hooks import HOOK_FIELDS, read_hooks
-from opwright.backends.dialect.inherited import INHERITED_FIELDS, SECTIONS_WITH_SOURCES, read_inherited
-from opwright.backends.dialect.kernel_families import FAMILY_FIELDS, read_convention, read_families, read_pattern
-from opwright.backends.dialect.sections import SECTIONS
+from opwright.backends.dialect.hooks import HOOK_FIELDS, HookNode, read_hooks
+from opwright.backends.dialect.inherited import (
+    INHERITED_FIELDS,
+    SECTIONS_WITH_SOURCES,
+    InheritedKernels,
+    read_inherited,
+)
+from opwright.backends.dialect.kernel_families import (
+    FAMILY_FIELDS,
+    KernelFamily,
+    read_convention,
+    read_families,
+    read_pattern,
+)
+from opwright.backends.dialect.sections import SECTIONS, SectionKind
 from opwright.dialects.field import (
     FLAG,
     OWN_OPERATOR_FIELDS,
@@ -21,26 +33,112 @@ from opwright.dialects.field import (
     mapping_schema,
 )
 from opwright.dialects.values import (
+    Releases,
     read_code,
     read_fields,
     read_header,
     read_identifier,
+    read_part,
     read_qualified_name,
     read_text,
     read_word,
 )
 from opwright.model.dispatch_key import Allocation
-from opwright.model.wrapper_options import Fallback, Guard
-from opwright.release.version_range import RangeFault, parse_version_range
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard, HeadOptions
+from opwright.release.rules import Rules
+from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source import codes
-from opwright.source.expect import (
-    expect_boolean,
-    expect_sequence,
-    expect_string,
-    expect_strings,
-)
-from opwright.source.nodes import Node, Scalar
+from opwright.source.diagnostic import Diagnostics
+from opwright.source.expect import expect_boolean, expect_sequence, expect_string, expect_strings
+from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
+from opwright.source.span import Span
+
+
+class HeadBuilder:
+    """Values of a head's fields.
+
+    `sections` has the entries of each section as nodes, and `symint`, `manual` and `refused` the names of
+    operators. `inherited` has the rules by which operators without an entry have kernels of PyTorch, and
+    `library_files` the paths of library files with the backend's operators. `spans` has the span of each
+    field's value. `options` are those that PyTorch's generator does not know.
+    """
+
+    def __init__(self, root: MappingNode, rules: Rules, sink: Diagnostics) -> None:
+        self.root: Final = root
+        self.rules: Final = rules
+        self.sink: Final = sink
+        self.spans: Final = {key.value: value.span for key, value in root.entries}
+        self.sections: Final[dict[str, list[Node]]] = {}
+        self.backend = ""
+        self.cpp_namespace = ""
+        self.class_name: str | None = None
+        self.display_name = ""
+        self.out_is_primary = False
+        #: Whether a plug-in made the nodes, from a file of another form.
+        self.is_rewritten = False
+        self.device_guard = False
+        self.symint: list[Scalar] = []
+        self.manual: list[Scalar] = []
+        self.refused: list[Scalar] = []
+        self.torch = VersionRange()
+        self.kernel_name = "{name}"
+        self.convention: Scalar | None = None
+        self.families: dict[str, KernelFamily] = {}
+        self.inherited: list[InheritedKernels] = []
+        self.hooks: list[HookNode] = []
+        self.library_files: list[Scalar] = []
+        self.options: HeadOptions = NO_HEAD_OPTIONS
+
+    def set_options(self, **options: object) -> None:
+        """Sets options by their names."""
+        self.options = self.options._replace(**options)  # type: ignore[arg-type]
+
+    def span(self, field: str) -> Span:
+        """Span of a field's value; the whole file if it has none."""
+        return self.spans.get(field, self.root.span)
+
+    @property
+    def releases(self) -> Releases:
+        """Release of the run, and those of the file."""
+        return Releases(self.rules.version, self.torch, self.sink)
+
+    def key_span(self, field: str) -> Span:
+        """Span of a field's key; that of the first key if the file does not have the field."""
+        keys = {key.value: key.span for key, _ in self.root.entries}
+        span = keys.get(field, next(iter(keys.values()), self.root.span))
+        # A key that a plug-in made may have the place of the whole file.
+        return span.first_line if self.is_rewritten else span
+
+    @property
+    def conventions(self) -> tuple[tuple[str, Span], ...]:
+        """Calling conventions that the file names, each with its first place."""
+        scalars = [self.convention, *[family.convention for family in self.families.values()]]
+        named = {scalar.value: scalar.span for scalar in reversed(scalars) if scalar is not None}
+        return tuple(named.items())
+
+    @cached_property
+    def names(self) -> dict[str, frozenset[str]]:
+        """Names of operators in each section, whatever the options of their entries."""
+        return {
+            section: frozenset([name.value for item in items if isinstance(name := _name(item), Scalar)])
+            for section, items in self.sections.items()
+        }
+
+    @cached_property
+    def symint_names(self) -> frozenset[str]:
+        """Names of operators whose kernels take symbolic integers."""
+        return frozenset([name.value for name in self.symint])
+
+
+def _name(item: Node) -> Node:
+    """Name of an operator, alone or as the key of options."""
+    return item.entries[0][0] if isinstance(item, MappingNode) and item.entries else item
+
+
+HeadReader: TypeAlias = Callable[[Node, HeadBuilder], None]
+"""Reads the value of a field."""
+
 
 _ENTRIES: Final[JsonSchema] = list_of_schema({"$ref": "#/$defs/backend_entry"})
 _NAMES: Final[JsonSchema] = list_of_schema(TEXT)
@@ -83,25 +181,44 @@ class _Row(NamedTuple):
     is_own: bool = True
 
 
-def _read_backend(node: Node, head: HeadBuilder) -> None:
-    head.backend = _optional_text(node, "backend", head) or ""
+#: Reads a value of a name.
+_Read: TypeAlias = Callable[[Node, str, Diagnostics], object]
 
 
-def _read_cpp_namespace(node: Node, head: HeadBuilder) -> None:
-    head.cpp_namespace = _optional_text(node, "cpp_namespace", head) or ""
+def _attribute(field: Field, read: _Read, attribute: str, *, is_own: bool = True) -> _Row:
+    """A row of a field whose value is an attribute of the head."""
+    return _Row(field, lambda node, head: setattr(head, attribute, read(node, field.name, head.sink)), is_own)
 
 
-def _read_class_name(node: Node, head: HeadBuilder) -> None:
-    head.class_name = _optional_text(node, "class_name", head)
+def _option(field: Field, read: _Read) -> _Row:
+    """A row of a field whose value is the option of its name."""
+    return _Row(field, lambda node, head: head.set_options(**{field.name: read(node, field.name, head.sink)}))
 
 
-def _optional_text(node: Node, name: str, head: HeadBuilder) -> str | None:
+def _flag(name: str, help: str) -> _Row:
+    return _option(Field(name, "flag", FLAG, help), _read_flag)
+
+
+def _read_flag(node: Node, name: str, sink: Diagnostics) -> bool:
+    return bool(expect_boolean(node, f"`{name}`", sink))
+
+
+def _read_optional_text(node: Node, name: str, sink: Diagnostics) -> str | None:
     """A text, None if the key stands without a value."""
-    return None if isinstance(node, Scalar) and node.kind == "null" else read_text(node, name, head.sink)
+    return None if isinstance(node, Scalar) and node.kind == "null" else read_text(node, name, sink)
 
 
-def _read_display_name(node: Node, head: HeadBuilder) -> None:
-    head.display_name = read_identifier(node, "display_name", head.sink)
+def _read_plain_text(node: Node, name: str, sink: Diagnostics) -> str:
+    return _read_optional_text(node, name, sink) or ""
+
+
+def _read_texts(node: Node, name: str, sink: Diagnostics) -> list[Scalar]:
+    return expect_strings(node, f"`{name}`", sink) or []
+
+
+def _read_headers(node: Node, name: str, sink: Diagnostics) -> tuple[str, ...]:
+    headers = [read_header(item, name, sink) for item in _read_texts(node, name, sink)]
+    return tuple([header for header in headers if header])
 
 
 def _read_torch(node: Node, head: HeadBuilder) -> None:
@@ -121,49 +238,14 @@ def _read_torch(node: Node, head: HeadBuilder) -> None:
         head.sink.error(codes.BACKEND_TORCH_EXCLUDED, message, scalar.span, help=help)
 
 
-def _read_includes(node: Node, head: HeadBuilder) -> None:
-    items = expect_strings(node, "`includes`", head.sink) or ()
-    headers = [read_header(item, "includes", head.sink) for item in items]
-    head.options = head.options._replace(includes=tuple([header for header in headers if header]))
-
-
-def _read_export_macro(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(export_macro=read_identifier(node, "export_macro", head.sink))
-
-
-def _read_default_args(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(default_args=_flag(node, "default_args", head))
-
-
-def _read_out_is_primary(node: Node, head: HeadBuilder) -> None:
-    head.out_is_primary = _flag(node, "use_out_as_primary", head)
-
-
-def _read_derived_overloads(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(derived_overloads=_flag(node, "derived_overloads", head))
-
-
-def _read_override_composite(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(override_composite=_flag(node, "override_composite", head))
-
-
-def _read_device_guard(node: Node, head: HeadBuilder) -> None:
-    head.device_guard = _flag(node, "device_guard", head)
-
-
-def _read_device_check(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(device_check=_flag(node, "device_check", head))
-
-
 def _read_guard(node: Node, head: HeadBuilder) -> None:
     if isinstance(node, Scalar):
-        head.options = head.options._replace(guard=Guard(read_qualified_name(node, "guard", head.sink), ""))
+        head.set_options(guard=Guard(read_qualified_name(node, "guard", head.sink), ""))
         return
     fields = read_fields(node, "guard", GUARD_FIELDS, head.sink) or {}
     if "type" in fields:
         type = read_qualified_name(fields["type"], "type", head.sink)
-        header = read_header(fields["header"], "header", head.sink) if "header" in fields else ""
-        head.options = head.options._replace(guard=Guard(type, header))
+        head.set_options(guard=Guard(type, read_part(fields, "header", read_header, head.sink)))
 
 
 def _read_allocation(node: Node, head: HeadBuilder) -> None:
@@ -173,32 +255,24 @@ def _read_allocation(node: Node, head: HeadBuilder) -> None:
         strided = f"{empty}_strided"
         if "empty_strided" in fields:
             strided = read_qualified_name(fields["empty_strided"], "empty_strided", head.sink)
-        header = read_header(fields["header"], "header", head.sink) if "header" in fields else ""
+        header = read_part(fields, "header", read_header, head.sink)
         # A name has no braces, so `format` leaves it as it is.
-        head.options = head.options._replace(allocation=Allocation(empty, header, strided=strided))
-
-
-def _read_lazy_init(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(lazy_init=read_code(node, "lazy_init", head.sink))
-
-
-def _read_register_macro(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(register_macro=read_identifier(node, "register_macro", head.sink))
+        head.set_options(allocation=Allocation(empty, header, strided=strided))
 
 
 def _read_fallback(node: Node, head: HeadBuilder) -> None:
     if isinstance(node, Scalar):
         word = read_word(node, "fallback", _FALLBACKS, head.sink)
-        head.options = head.options._replace(fallback=_FALLBACKS.get(word, Fallback.none))
+        head.set_options(fallback=_FALLBACKS.get(word, Fallback.none))
         return
     fields = read_fields(node, "fallback", FALLBACK_FIELDS, head.sink) or {}
     word = read_word(fields["to"], "to", _FALLBACKS, head.sink) if "to" in fields else ""
     warn = read_word(fields["warn"], "warn", _WARNINGS, head.sink) if "warn" in fields else ""
-    generator = read_qualified_name(fields["generator"], "generator", head.sink) if "generator" in fields else ""
-    head.refused = (expect_strings(fields["error"], "`error`", head.sink) or []) if "error" in fields else []
-    sections = (expect_strings(fields["sections"], "`sections`", head.sink) or []) if "sections" in fields else []
+    generator = read_part(fields, "generator", read_qualified_name, head.sink)
+    head.refused = _read_texts(fields["error"], "error", head.sink) if "error" in fields else []
+    sections = _read_texts(fields["sections"], "sections", head.sink) if "sections" in fields else []
     names = [read_word(section, "sections", _FALLBACK_SECTIONS, head.sink) for section in sections]
-    head.options = head.options._replace(
+    head.set_options(
         fallback=_FALLBACKS.get(word, Fallback.none),
         fallback_sections=frozenset(names) if word == "cpu" else frozenset(),
         fallback_warns=_WARNINGS.get(warn, False),
@@ -209,7 +283,7 @@ def _read_fallback(node: Node, head: HeadBuilder) -> None:
 def _read_fallback_views(node: Node, head: HeadBuilder) -> None:
     word = read_word(node, "fallback_views", _VIEWS, head.sink)
     if word:
-        head.options = head.options._replace(fallback_copies_views=_VIEWS[word])
+        head.set_options(fallback_copies_views=_VIEWS[word])
 
 
 def _read_symint(node: Node, head: HeadBuilder) -> None:
@@ -220,10 +294,6 @@ def _read_symint(node: Node, head: HeadBuilder) -> None:
             head.sink.error(codes.BACKEND_ENTRY_SHAPE, f"the name is {item.description}", item.span)
 
 
-def _read_manual(node: Node, head: HeadBuilder) -> None:
-    head.manual = expect_strings(node, "`manual`", head.sink) or []
-
-
 def _read_kernel_name(node: Node, head: HeadBuilder) -> None:
     head.kernel_name = read_pattern(node, head.sink) or head.kernel_name
 
@@ -232,40 +302,30 @@ def _read_families(node: Node, head: HeadBuilder) -> None:
     head.families = read_families(node, head.cpp_namespace, head.sink)
 
 
-def _read_convention(node: Node, head: HeadBuilder) -> None:
-    head.convention = read_convention(node, head.sink)
-
-
 def _read_inherit_kernels(node: Node, head: HeadBuilder) -> None:
     head.inherited = read_inherited(node, head.releases)
 
 
 def _read_hooks(node: Node, head: HeadBuilder) -> None:
     head.hooks = read_hooks(node, head.sink)
-    head.options = head.options._replace(hooks=tuple([hook.hook for hook in head.hooks]))
-
-
-def _read_dispatch_headers(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(dispatch_headers=_flag(node, "dispatch_headers", head))
-
-
-def _read_autocast_fallthrough(node: Node, head: HeadBuilder) -> None:
-    head.options = head.options._replace(autocast_fallthrough=_flag(node, "autocast_fallthrough", head))
-
-
-def _read_library(node: Node, head: HeadBuilder) -> None:
-    head.library_files = expect_strings(node, "`library`", head.sink) or []
+    head.set_options(hooks=tuple([hook.hook for hook in head.hooks]))
 
 
 def _read_nothing(node: Node, head: HeadBuilder) -> None:
     """Read a field without effect, or one that the loader of own operators reads."""
 
 
-def _section_reader(name: str) -> HeadReader:
-    def read_section(node: Node, head: HeadBuilder) -> None:
-        head.sections[name] = _items(node, name, head)
+def _section(kind: SectionKind) -> _Row:
+    """A row of the entries of a section."""
 
-    return read_section
+    def read_section(node: Node, head: HeadBuilder) -> None:
+        head.sections[kind.name] = _items(node, kind.name, head)
+
+    return _Row(Field(kind.name, "list of entries", _ENTRIES, kind.help), read_section, kind.is_own)
+
+
+#: The lists whose key may not stand without a value.
+_NEVER_EMPTY: Final = ("autograd", "full_codegen")
 
 
 def _items(node: Node, name: str, head: HeadBuilder) -> list[Node]:
@@ -276,81 +336,59 @@ def _items(node: Node, name: str, head: HeadBuilder) -> list[Node]:
     return [] if items is None else items.items
 
 
-#: The lists whose key may not stand without a value.
-_NEVER_EMPTY: Final = ("autograd", "full_codegen")
-
-
-def _flag(node: Node, name: str, head: HeadBuilder) -> bool:
-    return bool(expect_boolean(node, f"`{name}`", head.sink))
-
-
-def _sections() -> tuple[_Row, ...]:
-    rows = []
-    for kind in SECTIONS.values():
-        field = Field(kind.name, "list of entries", _ENTRIES, kind.help)
-        rows.append(_Row(field, _section_reader(kind.name), kind.is_own))
-    return tuple(rows)
-
-
-def _row(field: Field, reader: HeadReader) -> _Row:
-    """A row of a field that PyTorch's generator has too."""
-    return _Row(field, reader, is_own=False)
-
-
 _ROWS: Final[tuple[_Row, ...]] = (
-    _row(
+    _attribute(
         Field("backend", "text", TEXT, "The dispatch key of the backend, such as `PrivateUse1`.", is_required=True),
-        _read_backend,
+        _read_plain_text,
+        "backend",
+        is_own=False,
     ),
-    _row(
+    _attribute(
         Field("cpp_namespace", "text", TEXT, "The C++ namespace of the kernels.", is_required=True),
-        _read_cpp_namespace,
+        _read_plain_text,
+        "cpp_namespace",
+        is_own=False,
     ),
-    _row(
+    _attribute(
         Field("class_name", "text", TEXT, "The class with the kernels; by default `{Key}NativeFunctions`."),
-        _read_class_name,
+        _read_optional_text,
+        "class_name",
+        is_own=False,
     ),
-    _Row(
+    _attribute(
         Field("display_name", "text", TEXT, "The name of the backend in C++ names, in place of that of its key."),
-        _read_display_name,
+        read_identifier,
+        "display_name",
     ),
     _Row(
         Field("torch", "text", TEXT, "The releases of PyTorch that the file is for, such as `>=2.10,<2.15`."),
         _read_torch,
     ),
-    _Row(Field("includes", "list of texts", TEXTS, "Headers that the generated sources include."), _read_includes),
-    _Row(Field("export_macro", "text", TEXT, "The macro that exports the classes of kernels."), _read_export_macro),
-    _Row(
-        Field("default_args", "flag", FLAG, "Whether declarations of kernels have C++ default arguments."),
-        _read_default_args,
-    ),
-    _row(
+    _option(Field("includes", "list of texts", TEXTS, "Headers that the generated sources include."), _read_headers),
+    _option(Field("export_macro", "text", TEXT, "The macro that exports the classes of kernels."), read_identifier),
+    _flag("default_args", "Whether declarations of kernels have C++ default arguments."),
+    _attribute(
         Field(
             "use_out_as_primary",
             "flag",
             FLAG,
             "Whether kernels of out overloads implement their groups, in place of functional ones.",
         ),
-        _read_out_is_primary,
+        _read_flag,
+        "out_is_primary",
+        is_own=False,
     ),
-    _Row(
-        Field("derived_overloads", "flag", FLAG, "Whether overloads without an entry follow from those with one."),
-        _read_derived_overloads,
-    ),
-    _Row(
-        Field("override_composite", "flag", FLAG, "Whether kernels may replace composite ones of PyTorch."),
-        _read_override_composite,
-    ),
-    _row(
+    _flag("derived_overloads", "Whether overloads without an entry follow from those with one."),
+    _flag("override_composite", "Whether kernels may replace composite ones of PyTorch."),
+    _attribute(
         Field(
             "device_guard", "flag", FLAG, "Whether wrappers check devices and make the tensors' device the current one."
         ),
-        _read_device_guard,
+        _read_flag,
+        "device_guard",
+        is_own=False,
     ),
-    _Row(
-        Field("device_check", "flag", FLAG, "Whether wrappers check devices; by default, if they have a guard."),
-        _read_device_check,
-    ),
+    _flag("device_check", "Whether wrappers check devices; by default, if they have a guard."),
     _Row(
         Field(
             "guard",
@@ -369,13 +407,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
         ),
         _read_allocation,
     ),
-    _Row(
+    _option(
         Field("lazy_init", "C++", TEXT, "A statement that initializes the device, in functions that make tensors."),
-        _read_lazy_init,
+        read_code,
     ),
-    _Row(
-        Field("register_macro", "text", TEXT, "A macro that registers kernels in place of `m.impl`."),
-        _read_register_macro,
+    _option(
+        Field("register_macro", "text", TEXT, "A macro that registers kernels in place of `m.impl`."), read_identifier
     ),
     _Row(
         Field(
@@ -394,9 +431,10 @@ _ROWS: Final[tuple[_Row, ...]] = (
         Field("kernel_name", "pattern", TEXT, "The [pattern](#kernel-names) of kernel names; by default `{name}`."),
         _read_kernel_name,
     ),
-    _Row(
+    _attribute(
         Field("convention", "text", TEXT, "The [calling convention](#calling-conventions) of kernels, from a plug-in."),
-        _read_convention,
+        read_convention,
+        "convention",
     ),
     _Row(
         Field(
@@ -425,36 +463,36 @@ _ROWS: Final[tuple[_Row, ...]] = (
         ),
         _read_hooks,
     ),
-    _Row(
-        Field("dispatch_headers", "flag", FLAG, "Whether headers have functions such as `at::acme::add`."),
-        _read_dispatch_headers,
+    _flag("dispatch_headers", "Whether headers have functions such as `at::acme::add`."),
+    _flag(
+        "autocast_fallthrough",
+        "Whether operators pass through the [Autocast key](#autocast) without a section; by default, yes.",
     ),
-    _Row(
-        Field(
-            "autocast_fallthrough",
-            "flag",
-            FLAG,
-            "Whether operators pass through the [Autocast key](#autocast) without a section; by default, yes.",
-        ),
-        _read_autocast_fallthrough,
-    ),
-    _Row(
+    _attribute(
         Field("manual", "list of names", TEXTS, "Operators that the author registers without the generator."),
-        _read_manual,
+        _read_texts,
+        "manual",
     ),
-    _row(Field("symint", "list of names", _NAMES, "The operators whose kernels take symbolic integers."), _read_symint),
-    _row(
+    _Row(
+        Field("symint", "list of names", _NAMES, "The operators whose kernels take symbolic integers."),
+        _read_symint,
+        is_own=False,
+    ),
+    _Row(
         Field("non_native", "list", {}, "Nodes of [lazy tensors](#lazy-tensors) without an operator; no effect here."),
         _read_nothing,
+        is_own=False,
     ),
-    _row(
+    _Row(
         Field("ir_gen", "list of names", _NAMES, "Operators whose nodes lazy tensors generate; without effect here."),
         _read_nothing,
+        is_own=False,
     ),
-    *_sections(),
-    _Row(
+    *map(_section, SECTIONS.values()),
+    _attribute(
         Field("library", "path", TEXTS, "The library file with the backend's [own operators](#own-operators)."),
-        _read_library,
+        _read_texts,
+        "library_files",
     ),
     *[_Row(field._replace(is_required=False), _read_nothing) for field in OWN_OPERATOR_FIELDS],
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Table
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
-from opwright.dialects.values import read_code, read_fields, read_qualified_name, read_word
+from opwright.dialects.values import read_code, read_fields, read_part, read_qualified_name, read_word
 from opwright.model.hooks import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -40,19 +40,12 @@ HOOK_FIELDS: Final = (
 )
 
 
-class HookFilter(NamedTuple):
-    """Which wrappers have a hook, with the places of names that have to exist."""
-
-    kinds: tuple[Implementation, ...] = ()
-    keys: tuple[Scalar, ...] = ()
-    names: tuple[Scalar, ...] = ()
-
-
 class HookNode(NamedTuple):
-    """A hook with the filter that its names and dispatch keys came from."""
+    """A hook with the dispatch keys and the patterns of names that have to exist, and their places."""
 
     hook: Hook
-    filter: HookFilter
+    keys: Sequence[Scalar]
+    names: Sequence[Scalar]
 
 
 def read_hooks(node: Node, sink: Diagnostics) -> list[HookNode]:
@@ -73,28 +66,23 @@ def _read_hook(item: Node, sink: Diagnostics) -> HookNode | None:
         message = f"the hook has {'both' if 'text' in fields else 'neither'} of `text` and `call`"
         sink.error(codes.HOOK, message, item.span, help="write one of them")
         return None
-    filter = _read_filter(fields["where"], sink) if "where" in fields else HookFilter()
+    where = (read_fields(fields["where"], "where", WHERE_FIELDS, sink) or {}) if "where" in fields else {}
+    lists = {name: expect_strings(value, f"`{name}`", sink) or [] for name, value in where.items()}
+    words = [read_word(scalar, "kind", KINDS, sink) for scalar in lists.get("kind", ())]
+    keys, names = lists.get("key", ()), lists.get("name", ())
     hook = Hook(
         HookPosition[word],
         _read_statements(fields["text"], HookPosition[word], sink) if "text" in fields else "",
-        read_qualified_name(fields["call"], "call", sink) if "call" in fields else "",
+        read_part(fields, "call", read_qualified_name, sink),
         _read_passed(fields, HookPosition[word], sink),
-        filter.kinds,
-        tuple([key.value for key in filter.keys]),
-        tuple([name.value for name in filter.names]),
+        tuple([KINDS[word] for word in words if word]),
+        tuple([key.value for key in keys]),
+        tuple([name.value for name in names]),
     )
-    return HookNode(hook, filter) if hook.text or hook.call else None
+    return HookNode(hook, keys, names) if hook.text or hook.call else None
 
 
-def _read_filter(node: Node, sink: Diagnostics) -> HookFilter:
-    fields = read_fields(node, "where", WHERE_FIELDS, sink) or {}
-    lists = {name: expect_strings(value, f"`{name}`", sink) or [] for name, value in fields.items()}
-    words = [read_word(scalar, "kind", KINDS, sink) for scalar in lists.get("kind", ())]
-    kinds = tuple([KINDS[word] for word in words if word])
-    return HookFilter(kinds, tuple(lists.get("key", ())), tuple(lists.get("name", ())))
-
-
-def _read_passed(fields: Table[str, Node], position: HookPosition, sink: Diagnostics) -> tuple[str, ...]:
+def _read_passed(fields: Mapping[str, Node], position: HookPosition, sink: Diagnostics) -> tuple[str, ...]:
     node = fields.get("pass")
     if node is None:
         return ()

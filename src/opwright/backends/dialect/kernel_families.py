@@ -7,7 +7,7 @@ from typing import Final
 from opwright.backends.dialect.sections import SectionKind
 from opwright.dialects.field import TEXT, Field
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
-from opwright.dialects.values import read_fields, read_identifier, read_qualified_name
+from opwright.dialects.values import read_fields, read_identifier, read_part, read_qualified_name
 from opwright.model.dispatch_key import DispatchKey
 from opwright.schema.function import FunctionSchema
 from opwright.source import codes
@@ -59,19 +59,17 @@ def _read_family(key: Scalar, node: Node, cpp_namespace: str, sink: Diagnostics)
         message = f"the family `{key.value}` has no class that `cpp_namespace` could be the namespace of"
         sink.error(codes.FAMILY, message, fields["cpp_namespace"].span, help="delete `cpp_namespace`")
     pattern = read_pattern(fields["kernel_name"], sink) if "kernel_name" in fields else ""
-    convention = read_convention(fields["convention"], sink) if "convention" in fields else None
+    convention = read_convention(fields["convention"], "convention", sink) if "convention" in fields else None
     if "class" not in fields:
-        namespace = read_qualified_name(fields["namespace"], "namespace", sink) if "namespace" in fields else ""
-        return KernelFamily(namespace, "", pattern, convention)
+        return KernelFamily(read_part(fields, "namespace", read_qualified_name, sink), "", pattern, convention)
     if "cpp_namespace" in fields:
         cpp_namespace = read_qualified_name(fields["cpp_namespace"], "cpp_namespace", sink)
     return KernelFamily(cpp_namespace, read_identifier(fields["class"], "class", sink), pattern, convention)
 
 
-def read_convention(node: Node, sink: Diagnostics) -> Scalar | None:
+def read_convention(node: Node, name: str, sink: Diagnostics) -> Scalar | None:
     """Name of a calling convention, which a plug-in defines; None, with a diagnostic, for what is no name."""
-    name = read_identifier(node, "convention", sink)
-    return node if name and isinstance(node, Scalar) else None
+    return node if read_identifier(node, name, sink) and isinstance(node, Scalar) else None
 
 
 #: What a pattern may name in braces, and what it stands for.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from opwright.backends.choices import LazyNames
 from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
-from opwright.backends.external_backend import ExternalBackend
 from opwright.backends.lazy_backend import (
     NON_NATIVE_PROPERTIES,
     LazyBackend,
@@ -23,7 +22,6 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
 from opwright.schema.parser import expect_schema
 from opwright.source import codes
-from opwright.source.codes import COMPOSITE_OVERRIDE_WARNING, TAKEN_VALUE
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
@@ -31,17 +29,17 @@ from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
 #: Name of a property -> the properties that a node has with it instead of others.
-PROPERTIES: Final[dict[str, Callable[[NodeProperties], NodeProperties]]] = {
-    "ShapePrecompute": lambda properties: properties._replace(shape=NodeShape.precomputed),
-    "ShapeCompute": lambda properties: properties._replace(shape=NodeShape.computed),
-    "ShapeCache": lambda properties: properties._replace(shape=NodeShape.cached),
-    "Lower": lambda properties: properties._replace(lower=NodeMember.defined),
-    "LowerDeclOnly": lambda properties: properties._replace(lower=NodeMember.declared),
-    "CanBeReused": lambda properties: properties._replace(reuse=NodeMember.defined),
-    "CanBeReusedDeclOnly": lambda properties: properties._replace(reuse=NodeMember.declared),
-    "CreateFn": lambda properties: properties._replace(create=NodeMember.defined),
-    "CreateFnDeclOnly": lambda properties: properties._replace(create=NodeMember.declared),
-    "TreatScalarsAsConstants": lambda properties: properties._replace(constant_scalars=True),
+PROPERTIES: Final[dict[str, dict[str, Any]]] = {
+    "ShapePrecompute": {"shape": NodeShape.precomputed},
+    "ShapeCompute": {"shape": NodeShape.computed},
+    "ShapeCache": {"shape": NodeShape.cached},
+    "Lower": {"lower": NodeMember.defined},
+    "LowerDeclOnly": {"lower": NodeMember.declared},
+    "CanBeReused": {"reuse": NodeMember.defined},
+    "CanBeReusedDeclOnly": {"reuse": NodeMember.declared},
+    "CreateFn": {"create": NodeMember.defined},
+    "CreateFnDeclOnly": {"create": NodeMember.declared},
+    "TreatScalarsAsConstants": {"constant_scalars": True},
 }
 
 _NAMES: Final = list_of_schema(TEXT)
@@ -85,8 +83,7 @@ _NODE_FIELDS: Final = [field.name for field in NODE_FIELDS]
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[LazyBackend, ...]:
     """Backends of the files, in their order. Faults go to the sink of the context."""
-    loaded = [_load_file(file, context) for file in files]
-    backends = tuple([backend for backend in loaded if backend is not None])
+    backends = tuple([backend for file in files if (backend := _load_file(file, context)) is not None])
     path = None if context.choices is None else context.choices.of(LazyNames).shape_header
     if path is None:
         return backends
@@ -95,7 +92,7 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[LazyBackend
     except Fault as fault:
         context.sink.add(fault.diagnostic)
         return backends
-    return tuple([backend.with_shape_header(header) for backend in backends])
+    return tuple([backend.replace(shape_header=header) for backend in backends])
 
 
 def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
@@ -103,7 +100,7 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     file_sink = Diagnostics()
     backends = backend_loader.load([file], context._replace(sink=file_sink))
     # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's backend do.
-    context.sink.extend([fault for fault in file_sink if fault.code != COMPOSITE_OVERRIDE_WARNING])
+    context.sink.extend([fault for fault in file_sink if fault.code != codes.COMPOSITE_OVERRIDE_WARNING])
     root = load_yaml(file)
     if not isinstance(root, MappingNode):
         return None
@@ -117,8 +114,12 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     supported = backends[0].section("supported") if backends else None
     if supported is None:
         return None
+    entry = root.entry("class_name")
+    if entry is not None:
+        sink.warning(codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
     return LazyBackend(
-        _without_class_name(backends[0], root, sink),
+        # Lazy tensors always have the same class.
+        backends[0].replace(class_name=None),
         tuple([entry for entry in supported.entries if entry.function.name.text in generated]),
         tuple([entry for entry in nodes if entry is not None]),
         tuple([node for node in non_native if node is not None]),
@@ -129,14 +130,6 @@ def _items(root: MappingNode, name: str, sink: Diagnostics) -> Sequence[Node]:
     node = root.get(name)
     items: SequenceNode | None = None if node is None else expect_sequence(node, f"`{name}`", sink)
     return () if items is None else items.items
-
-
-def _without_class_name(backend: ExternalBackend, root: MappingNode, sink: Diagnostics) -> ExternalBackend:
-    """Backend with the class that lazy tensors always have."""
-    entry = root.entry("class_name")
-    if entry is not None:
-        sink.warning(codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
-    return backend.replace(class_name=None)
 
 
 def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:
@@ -185,7 +178,7 @@ def _op_kind(node: Node | None, context: LoadContext) -> str:
     if context.tolerant and isinstance(node, Scalar) and node.kind != "str":
         value = "" if node.kind == "null" else str(node.python_value())
         message = f"`opkind` is {node.description}, not a text"
-        context.sink.warning(TAKEN_VALUE, message, node.span)
+        context.sink.warning(codes.TAKEN_VALUE, message, node.span)
         return value
     text = expect_string(node, "`opkind`", context.sink)
     return "" if text is None else text.value
@@ -216,5 +209,5 @@ def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:
             help = did_you_mean(name.value, PROPERTIES)
             sink.error(codes.UNKNOWN_PROPERTY, f"there is no property `{name.value}`", name.span, help=help)
             return None
-        properties = PROPERTIES[name.value](properties)
+        properties = properties._replace(**PROPERTIES[name.value])
     return properties

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from opwright.backends.dialect.entries import load_entries, refused_entry
-from opwright.backends.dialect.entry_builder import SectionContext, inherited_kernel, shared_kernel
+from opwright.backends.dialect.entry_fields import SectionContext
 from opwright.backends.dialect.head import is_own_dialect, read_head
-from opwright.backends.dialect.head_builder import HeadBuilder
 from opwright.backends.dialect.head_checks import (
     check_derived_overloads,
     check_empty,
@@ -20,7 +19,8 @@ from opwright.backends.dialect.head_checks import (
     check_symint,
     check_unwritten,
 )
-from opwright.backends.dialect.inherited import InheritedKernels
+from opwright.backends.dialect.head_fields import HeadBuilder
+from opwright.backends.dialect.inherited import InheritedKernels, inherited_kernel, shared_kernel
 from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.backends.dialect.tolerated import has_operators
@@ -36,14 +36,11 @@ from opwright.model.wrapper_options import EntryOptions, Fallback
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
-from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
 if TYPE_CHECKING:
     from opwright.libraries.operator_library import OperatorLibrary
-
-_STRUCTURED = (Implementation.structured, Implementation.stub)
 
 
 def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExternalBackend, ...]:
@@ -54,20 +51,13 @@ def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExternalBac
             heads[file.path] = read_head(load_yaml(file), context)
         except Fault as fault:
             context.sink.add(fault.diagnostic)
-    libraries = {} if context.tolerant else _own_operators(heads, context)
+    libraries: dict[str, tuple[OperatorLibrary, ...]] = {}
+    has_own = any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values())
+    if has_own and not context.tolerant:
+        # Few files have any, and loading them needs many modules, which the dialect of library files has.
+        libraries = BACKEND.module("own_operators").load_own_operators(heads, context)
     backends = [_load_backend(head, path, libraries.get(path, ()), context) for path, head in heads.items()]
     return tuple([backend for backend in backends if backend is not None])
-
-
-def _own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:
-    """Own operators of files, by the path of the file."""
-    if not any(head.library_files or head.root.get(OPERATORS) is not None for head in heads.values()):
-        return {}
-    # Few files have any, and loading them needs many modules, which the dialect of library files has.
-    namespaced: dict[str, tuple[OperatorLibrary, ...]] = BACKEND.module("own_operators").load_own_operators(
-        heads, context
-    )
-    return namespaced
 
 
 def _load_backend(
@@ -89,14 +79,12 @@ def _load_backend(
     sections = []
     for kind in SECTIONS.values():
         items = _items(kind, head)
-        is_served = kind.name in head.options.fallback_sections or any(
-            rule.section == kind.name for rule in head.inherited
-        )
+        is_served = kind.name in {*head.options.fallback_sections, *[rule.section for rule in head.inherited]}
         if kind is DENSE or items or is_served:
             section = SectionContext(kind, _section_key(kind, key, head), head, context, operators, manual, extra_keys)
             entries = load_entries(items, section)
-            entries = (*entries, *_inherited_entries(section, entries))
-            entries = (*entries, *_fallback_entries(section, entries))
+            entries += _inherited_entries(section, entries)
+            entries += _fallback_entries(section, entries)
             sections.append(BackendSection(kind.name, section.key, entries, head.key_span(kind.name)))
     check_symint(head, context)
     check_groups(sections, head, context)
@@ -170,12 +158,12 @@ def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
     return key
 
 
-def _inherited_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> list[BackendEntry]:
+def _inherited_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> tuple[BackendEntry, ...]:
     """Entries that the rules of the file add to those of a section. Rules without effect go to the sink."""
     rules = [rule for rule in section.head.inherited if rule.section == section.kind.name]
     if not rules:
-        return []
-    owned = {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)
+        return ()
+    owned = _owned(entries, section)
     added: dict[NativeFunction, BackendEntry] = {}
     for rule in rules:
         functions = [function for function in section.operators.functions if rule.matches(function.name.text)]
@@ -185,13 +173,18 @@ def _inherited_entries(section: SectionContext, entries: Sequence[BackendEntry])
                 added[function] = entry
         if not any(entry.span is rule.span for entry in added.values()):
             _report_unused(rule, has_operators=bool(functions), section=section)
-    return list(added.values())
+    return tuple(added.values())
+
+
+def _owned(entries: Iterable[BackendEntry], section: SectionContext) -> set[NativeFunction]:
+    """Overloads that entries of a section implement, or that the author registers."""
+    return {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)
 
 
 def _overloads_of(entry: BackendEntry) -> list[NativeFunction]:
     """Overloads that an entry implements."""
     group = entry.function.group
-    is_whole = group is not None and entry.options.implementation in _STRUCTURED
+    is_whole = group is not None and entry.options.implementation.is_structured
     return group.functions() if group is not None and is_whole else [entry.function]
 
 
@@ -205,41 +198,39 @@ def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: 
     if kernel is None or replaces_composite or function.manual_kernel_registration:
         return None
     if not kernel.structured:
-        callee, implementation = f"{kernel.namespace}::{kernel.name}", Implementation.inherited
+        prefix, implementation = "", Implementation.inherited
     elif section.head.out_is_primary and section.kind.is_dense and shared_kernel(function) is not None:
         # The wrappers of the whole group then run the structured kernel that all devices share.
-        callee, implementation = f"{kernel.namespace}::structured_{kernel.name}", Implementation.stub
+        prefix, implementation = "structured_", Implementation.stub
     else:
         return None
-    values = section.head.options.entry_values
-    options = EntryOptions(implementation, callee, values=values)
-    return _entry_of_pytorch(function, kernel, rule.span, options, section)
+    callee = f"{kernel.namespace}::{prefix}{kernel.name}"
+    options = EntryOptions(implementation, callee, values=section.head.options.entry_values)
+    return BackendEntry(function, _own_kernel(kernel, section), rule.span, options)
 
 
-def _fallback_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> list[BackendEntry]:
+def _fallback_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> tuple[BackendEntry, ...]:
     """Entries of operators that fall back though PyTorch has composite kernels for them.
 
     The CPU has kernels that are only for tensors such as those of the section, which composite kernels do not know.
     """
     kind, head = section.kind, section.head
     if kind.name not in head.options.fallback_sections:
-        return []
+        return ()
     key, options = key_named(f"{kind.prefix}{CPU.name}"), EntryOptions(Implementation.fallback)
-    owned = {function for entry in entries for function in _overloads_of(entry)}.union(section.manual)
-    functions = [function for function in section.operators.functions if key in function.kernels]
-    return [
-        _entry_of_pytorch(function, function.kernels[key], head.span("fallback"), options, section)
-        for function in functions
-        if function not in owned and not function.is_view
-    ]
+    owned, span = _owned(entries, section), head.span("fallback")
+    return tuple(
+        [
+            BackendEntry(function, _own_kernel(function.kernels[key], section), span, options)
+            for function in section.operators.functions
+            if key in function.kernels and function not in owned and not function.is_view
+        ]
+    )
 
 
-def _entry_of_pytorch(
-    function: NativeFunction, kernel: Kernel, span: Span, options: EntryOptions, section: SectionContext
-) -> BackendEntry:
-    """Entry by which a kernel of PyTorch serves a section too."""
-    own_kernel = Kernel(section.key, kernel.name, kernel.namespace, kernel.structured)
-    return BackendEntry(function, own_kernel, span, options)
+def _own_kernel(kernel: Kernel, section: SectionContext) -> Kernel:
+    """A kernel of PyTorch that serves a section too."""
+    return Kernel(section.key, kernel.name, kernel.namespace, kernel.structured)
 
 
 def _report_unused(rule: InheritedKernels, *, has_operators: bool, section: SectionContext) -> None:

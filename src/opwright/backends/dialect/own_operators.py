@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
-from opwright.backends.dialect.head_builder import HeadBuilder
+from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
 from opwright.dialects.names import default_kernel_name
@@ -21,7 +21,6 @@ from opwright.schema.type_parser import DISPATCHER
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import MappingNode, Node, Scalar
-from opwright.source.records import NamedTuple
 from opwright.source.yaml import load_yaml
 from opwright.workspace.named_files import read_named_file
 
@@ -31,30 +30,24 @@ _LIBRARY_KEYS: Final = tuple([field.name for field in OWN_OPERATOR_FIELDS])
 _DISPATCH: Final = "dispatch"
 
 
-class _OwnFile(NamedTuple):
-    """A backend file with the sources of its own operators."""
-
-    path: str
-    sources: Sequence[LibrarySource]
-
-
 def load_own_operators(heads: dict[str, HeadBuilder], context: LoadContext) -> dict[str, tuple[OperatorLibrary, ...]]:
     """Own operators of backend files, by the path of the file. Faults go to the sink of the context.
 
     A namespace is one library, whose operators may stand in several files; it belongs to the first of them.
     """
-    files = [_OwnFile(path, _sources(head, path, context)) for path, head in heads.items()]
-    sources = [source for file in files for source in file.sources]
+    files = {path: _sources(head, path, context) for path, head in heads.items()}
+    sources = [source for file_sources in files.values() for source in file_sources]
     if not sources:
         return {}
     libraries = load_sources(sources, context)
     owners: dict[str, str] = {}
-    for file in files:
-        for source in file.sources:
+    for path, file_sources in files.items():
+        for source in file_sources:
             for namespace in entries_by_namespace(source.items, source.head, Diagnostics()):
-                owners.setdefault(namespace, file.path)
-    owned = {path: [library for library in libraries if owners[library.library.namespace] == path] for path in heads}
-    return {path: tuple(file_libraries) for path, file_libraries in owned.items()}
+                owners.setdefault(namespace, path)
+    return {
+        path: tuple([library for library in libraries if owners[library.library.namespace] == path]) for path in heads
+    }
 
 
 def with_wrappers(
@@ -125,6 +118,5 @@ def _scalar(value: str, place: Scalar) -> Scalar:
 
 
 def _kernels(dispatch: Node) -> dict[str, str]:
-    """Kernels of a table by its keys."""
     entries = dispatch.entries if isinstance(dispatch, MappingNode) else []
     return {key.value: value.value for key, value in entries if isinstance(value, Scalar)}

@@ -54,17 +54,6 @@ def called_names(formula: str) -> Iterator[tuple[str, bool]]:
 class BackwardFacts:
     """Answers what happens to the gradients of operators."""
 
-    __slots__ = (
-        "_autograd",
-        "_dispatch",
-        "_functions",
-        "_helpers",
-        "_integral",
-        "_methods",
-        "_own_key",
-        "_with_formulas",
-    )
-
     def __init__(
         self,
         derivatives: Iterable[MatchedDerivatives],
@@ -117,7 +106,6 @@ class BackwardFacts:
         return self._formulas(info)
 
     def _formulas(self, info: DifferentiabilityInfo) -> Backward:
-        """What the formulas of a function call."""
         formulas = [derivative.original_formula for derivative in info.derivatives]
         if info.is_not_implemented:
             return Backward(BackwardStatus.unimplemented)
@@ -151,7 +139,6 @@ class BackwardFacts:
 
 
 def _by_cpp_name(functions: Iterable[NativeFunction]) -> Mapping[str, tuple[NativeFunction, ...]]:
-    """Functions by the name of their C++ function."""
     by_name: dict[str, tuple[NativeFunction, ...]] = {}
     for function in functions:
         name = public_api.name(function.schema)

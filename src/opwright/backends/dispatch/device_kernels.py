@@ -97,8 +97,6 @@ def _out_of_structured(function: NativeFunction) -> NativeFunction | None:
 class Dispatch:
     """Answers what calls of operators reach on the device of a backend."""
 
-    __slots__ = ("_called", "_catalog", "_lacked", "_needed", "_raising", "_reaches", "_stand_ins", "kernels")
-
     def __init__(self, kernels: DeviceKernels, catalog: Catalog, rules: Rules) -> None:
         self.kernels: Final = kernels
         self._catalog: Final = catalog
@@ -200,7 +198,6 @@ class Dispatch:
 
 
 def _has_cpu_kernel(function: NativeFunction) -> bool:
-    """Whether the CPU has a kernel for the function."""
     out = _out_of_structured(function)
     return CPU in (function if out is None else out).kernels or composite_key(function, CPU) is not None
 
@@ -265,28 +262,24 @@ def dispatch_table(
         key = runtime_key
         if key.name in fallbacks:
             key = key._replace(fallback=KeyFallback.boxed, does=fallbacks[key.name])
-        registration = registered.get(key.name)
-        if registration is not None:
-            yield TableRow(key, Serving.kernel, key.name, registration)
-            continue
-        serving, alias = _alias(function, key, registered)
-        if alias:
-            yield TableRow(key, serving, alias, registered[alias])
-        else:
+        registered_for = _serving_key(function, key, registered)
+        if registered_for not in registered:
             yield TableRow(key, _FALLBACKS[key.fallback])
+            continue
+        serving = Serving.autograd if registered_for == "Autograd" else Serving.composite
+        serving = Serving.kernel if registered_for == key.name else serving
+        yield TableRow(key, serving, registered_for, registered[registered_for])
 
 
-def _alias(function: NativeFunction, key: RuntimeKey, registered: Registrations) -> tuple[Serving, str]:
-    """The alias key whose kernel serves a key that has none, empty if there is none."""
+def _serving_key(function: NativeFunction, key: RuntimeKey, registered: Registrations) -> str:
+    """The key whose kernel serves a key, if there is one: the key itself, or an alias; empty if it has no alias."""
+    if key.name in registered or key.kind is KeyKind.functionality:
+        return key.name
     if key.kind is KeyKind.backend:
         composite = composite_key(function, key.key)
-        return (Serving.composite, composite.name if composite is not None and composite.name in registered else "")
-    if key.kind is KeyKind.autograd:
-        composite = _composite_of_autograd(key.key, registered)
-        if composite is not None:
-            return (Serving.composite, composite.name)
-        return (Serving.autograd, "Autograd" if "Autograd" in registered else "")
-    return (Serving.missing, "")
+        return "" if composite is None else composite.name
+    composite = _composite_of_autograd(key.key, registered)
+    return "Autograd" if composite is None else composite.name
 
 
 def _composite_of_autograd(key: DispatchKey, registered: Registrations) -> DispatchKey | None:

@@ -14,11 +14,12 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
 
+from opwright.backends.dispatch.kernel_loops import member_text
+from opwright.backends.dispatch.meta_kernels import closing_bracket
 from opwright.backends.dispatch.runtime_keys import KeyKind, RuntimeKey
 from opwright.model.dispatch_key import META
 from opwright.release.tables import hand_registrations
 from opwright.release.view import Inputs
-from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.syntax.budget import SourceBudget
@@ -53,7 +54,6 @@ _REGISTER_META: Final = re.compile(r"^@register_meta\(", re.MULTILINE)
 _OPERATOR: Final = re.compile(r"\baten\.(\w+)(?:\.(\w+))?")
 #: What stands for all overloads of an operator in Python.
 _ALL: Final = ".*"
-_BRACKET: Final = re.compile(r"[()]")
 
 
 def registering_keys(key: RuntimeKey) -> list[str]:
@@ -72,8 +72,6 @@ class HandRegistrations:
     >>> HandRegistrations(open_inputs("auto")).place("linspace", meta).file
     'torch/_meta_registrations.py'
     """
-
-    __slots__ = ("_headers", "_inputs", "_places", "_read")
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs: Final = inputs
@@ -117,16 +115,10 @@ class HandRegistrations:
         return bool(listed)
 
     def _read_source(self, name: str) -> None:
-        text = self._text(name)
+        text = member_text(self._inputs, name)
         registered = _registered_in_python(name, text) if name.endswith(".py") else self._registered_in_cpp(name, text)
         for operator, key, place in registered:
             self._places.setdefault((operator, key), place)
-
-    def _text(self, name: str) -> str:
-        try:
-            return self._inputs.read_member(name).decode("utf-8", "replace")
-        except Fault:
-            return ""
 
     def _registered_in_cpp(self, name: str, text: str) -> Iterator[tuple[str, str, HandPlace]]:
         macros: dict[str, Macro] = {}
@@ -138,7 +130,7 @@ class HandRegistrations:
     def _header_macros(self, header: str) -> dict[str, Macro]:
         macros = self._headers.get(header)
         if macros is None:
-            macros = self._headers[header] = _with_parameters(parse_cpp(header, self._text(header)))
+            macros = self._headers[header] = _with_parameters(parse_cpp(header, member_text(self._inputs, header)))
         return macros
 
 
@@ -227,15 +219,5 @@ def _registered_in_python(name: str, text: str) -> Iterator[tuple[str, str, Hand
     """What functions under `@register_meta` compute the shapes of."""
     for decorator in _REGISTER_META.finditer(text):
         place = HandPlace(name, text.count("\n", 0, decorator.start()) + 1)
-        for base, overload in _OPERATOR.findall(text, decorator.end(), _closing_bracket(text, decorator.end())):
+        for base, overload in _OPERATOR.findall(text, decorator.end(), closing_bracket(text, decorator.end())):
             yield base + ("" if overload == "default" else f".{overload}" if overload else _ALL), META.name, place
-
-
-def _closing_bracket(text: str, start: int) -> int:
-    """Offset of the bracket that closes the one before an offset."""
-    depth = 1
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket[0] == "(" else -1
-        if not depth:
-            return bracket.start()
-    return len(text)

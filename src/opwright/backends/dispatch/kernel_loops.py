@@ -26,6 +26,14 @@ _NOT_KERNELS: Final = ("DEFINE_DISPATCH", "DECLARE_DISPATCH")
 _WORD: Final = re.compile(r"\w+")
 
 
+def member_text(inputs: Inputs, name: str) -> str:
+    """Text of a file of PyTorch; empty if it cannot be read."""
+    try:
+        return inputs.read_member(name).decode("utf-8", "replace")
+    except Fault:
+        return ""
+
+
 class Loop(NamedTuple):
     """A function or a table of functions: the table, where the function is registered, and what may be kernels."""
 
@@ -46,13 +54,7 @@ class LoopSources:
         if self._inputs.paths() is None:
             return {}
         names = [name for name in self._inputs.member_names(_FOLDER) if name.endswith(_SUFFIXES)]
-        return {name: self._text(name) for name in names}
-
-    def _text(self, name: str) -> str:
-        try:
-            return self._inputs.read_member(name).decode("utf-8", "replace")
-        except Fault:
-            return ""
+        return {name: member_text(self._inputs, name) for name in names}
 
     def names(self) -> frozenset[str]:
         """Names of all registered functions and their tables."""
@@ -74,9 +76,9 @@ class LoopSources:
         for path, text in self._texts.items():
             if stub in text and _KERNELS.fullmatch(path):
                 lines = text.split("\n")
-                stub_functions = [*_functions_around(stub, lines)]
-                yield from stub_functions
-                for function in stub_functions:
+                functions = [*_functions_around(stub, lines)]
+                yield from functions
+                for function in functions:
                     yield from _functions_around(function, lines)
 
 

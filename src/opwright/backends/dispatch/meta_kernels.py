@@ -7,8 +7,10 @@ which Opwright reads as text: it looks for the decorators and functions that reg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
+
+from opwright.source.records import NamedTuple
 
 #: The modules of PyTorch's package that register kernels for Meta, and decompositions that serve as such kernels.
 MODULES: Final = (
@@ -31,14 +33,11 @@ _BRACKET: Final = re.compile(r"[()\[\]{}]")
 _DEFINED_NAME: Final = re.compile(r"\s*(?:@[^\n]*\n\s*)*def (\w+)")
 
 
-class MetaKernels:
+class MetaKernels(NamedTuple):
     """Operators that have a kernel for Meta: all overloads of some, single overloads of others."""
 
-    __slots__ = ("_operators", "_overloads")
-
-    def __init__(self, operators: Iterable[str], overloads: Iterable[str]) -> None:
-        self._operators: Final = frozenset(operators)
-        self._overloads: Final = frozenset(overloads)
+    operators: Container[str]
+    overloads: Container[str]
 
     def has(self, operator: str, overload: str) -> bool:
         """Whether an overload, empty for the one without a name, has a kernel.
@@ -47,7 +46,7 @@ class MetaKernels:
         >>> kernels.has("relu", "out"), kernels.has("add", "out"), kernels.has("mul", "")
         (True, False, True)
         """
-        return operator in self._operators or f"{operator}.{overload or 'default'}" in self._overloads
+        return operator in self.operators or f"{operator}.{overload or 'default'}" in self.overloads
 
 
 def load_meta_kernels(modules: Iterable[str]) -> MetaKernels:
@@ -57,21 +56,16 @@ def load_meta_kernels(modules: Iterable[str]) -> MetaKernels:
     >>> kernels.has("take", "out"), kernels.has("take", "")
     (True, True)
     """
-    operators: set[str] = set()
-    overloads: set[str] = set()
-    for text in modules:
-        for operator, overload in _registered_operators(text):
-            if overload:
-                overloads.add(f"{operator}.{overload}")
-            else:
-                operators.add(operator)
+    registered = {row for text in modules for row in _registered_operators(text)}
+    operators = frozenset([operator for operator, overload in registered if not overload])
+    overloads = frozenset([f"{operator}.{overload}" for operator, overload in registered if overload])
     return MetaKernels(operators, overloads)
 
 
 def _registered_operators(text: str) -> Iterator[tuple[str, str]]:
     """Operators that a module registers kernels for; the overload is empty if all overloads are meant."""
     for match in _REGISTRATION.finditer(text):
-        form, end = match.group(1), _closing(text, match.end())
+        form, end = match.group(1), closing_bracket(text, match.end())
         given = text[match.end() : end]
         if form == "_make_inplace":
             # The argument is the function from which the in-place operator is made.
@@ -88,12 +82,11 @@ def _registered_operators(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _named_operators(given: str) -> Iterator[tuple[str, str]]:
-    """Operators that arguments name."""
     for match in _OPERATOR.finditer(given):
         yield match.group(1), match.group(2) or ""
 
 
-def _closing(text: str, start: int) -> int:
+def closing_bracket(text: str, start: int) -> int:
     """Offset of the bracket that closes the one just before `start`; the end of the text if there is none."""
     depth = 1
     for match in _BRACKET.finditer(text, start):

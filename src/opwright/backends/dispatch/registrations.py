@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from opwright.backends.emit.section_file import SectionFile
-from opwright.backends.emit.sections import registered_units, section_files
+from opwright.backends.emit.sections import SectionFile, registered_units, section_files
 from opwright.backends.operator_names import BY_HAND
 from opwright.convention import native
 from opwright.convention.structured import meta_name
@@ -94,8 +93,6 @@ _LIBRARY_KINDS: Final = {
 }
 
 _KINDS: Final = {
-    WrapperKind.kernel: RegistrationKind.kernel,
-    WrapperKind.structured: RegistrationKind.structured,
     WrapperKind.refusal: RegistrationKind.refusal,
     WrapperKind.functional: RegistrationKind.functional,
     WrapperKind.out: RegistrationKind.out,
@@ -121,7 +118,6 @@ def registrations(job: Job, function: NativeFunction) -> Registrations:
 
 @per_job
 def _by_function(job: Job) -> Mapping[NativeFunction, Registrations]:
-    """Registrations of all functions of a job."""
     by_function: dict[NativeFunction, dict[str, RegisteredKernel]] = {}
     for function, key, registration in _all(job):
         by_function.setdefault(function, {})[key] = registration
@@ -158,7 +154,6 @@ def _all(job: Job) -> Iterator[KeyedKernel]:
 
 
 def _of_section(file: SectionFile, job: Job) -> Iterator[KeyedKernel]:
-    """Registrations of a section of a backend file."""
     key = file.section.key.name
     for entry in file.section.entries:
         if entry.options.policy:
@@ -237,7 +232,6 @@ def _autograd_kind(differentiable: DifferentiableFunction, key: str) -> Registra
 
 
 def _wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> RegisteredKernel:
-    """What a wrapper of a backend calls."""
     group = function.group
     if kind is WrapperKind.structured and group is not None:
         through = None if function is group.out else group.out

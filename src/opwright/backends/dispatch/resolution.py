@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from opwright.backends.dispatch.kernel_loops import LoopSources
-from opwright.backends.dispatch.key_names import key_names, key_text
+from opwright.backends.dispatch.runtime_keys import key_names, key_text
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import node_prefix

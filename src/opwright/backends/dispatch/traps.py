@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.backends.dialect.entry_builder import shared_kernel
+from opwright.backends.dialect.inherited import shared_kernel
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
-from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import SectionFile
 from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.operator_names import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.emit.aten.backend import units_of
@@ -63,10 +63,8 @@ class TrapFacts(NamedTuple):
 
 def dispatch_traps(function: NativeFunction, facts: TrapFacts) -> Iterator[Trap]:
     """Traps of an operator that follow from what runs for it."""
-    for search in (_needed_trap, _view_trap, _inplace_trap):
-        trap = search(function, facts)
-        if trap is not None:
-            yield trap
+    traps = (_kernel_trap(function, facts), _inplace_trap(function, facts))
+    yield from [trap for trap in traps if trap is not None]
 
 
 def gradient_traps(record: OperatorRecord) -> Iterator[Trap]:
@@ -117,29 +115,18 @@ def what_breaks(function: NativeFunction, facts: TrapFacts) -> str:
     return BROKEN_BY_FALLBACK.in_release(facts.rules).get(function.name.text, "")
 
 
-def _needed_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
-    status = facts.status(function)
+def _kernel_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
+    """Trap of an operator that every device needs: it has no kernel, or one that cannot do what it is needed for."""
+    status, broken, name = facts.status(function), what_breaks(function, facts), shown_name(function)
+    if not broken:
+        return None
     is_missing = status is OperatorStatus.missing
-    if function.name.text not in NEEDED.in_release(facts.rules) or (is_view_of_devices(function) and not is_missing):
-        return None
-    broken = what_breaks(function, facts)
-    if not broken:
-        return None
-    lead = "has no kernel" if is_missing else "is left to the CPU fallback"
-    name = shown_name(function)
-    message = f"`{name}` {lead}: {broken}"
-    return Trap(TrapKind.needed, name, message, _entry_help(function), facts.span(function))
-
-
-def _view_trap(function: NativeFunction, facts: TrapFacts) -> Trap | None:
-    if facts.status(function) is not OperatorStatus.fallback or not is_view_of_devices(function):
-        return None
-    broken = what_breaks(function, facts)
-    if not broken:
-        return None
-    name = shown_name(function)
-    message = f"the view `{name}` is left to the CPU fallback: {broken}"
-    return Trap(TrapKind.view_fallback, name, message, _entry_help(function), facts.span(function))
+    if not is_missing and is_view_of_devices(function):
+        kind, message = TrapKind.view_fallback, f"the view `{name}` is left to the CPU fallback: {broken}"
+    else:
+        lead = "has no kernel" if is_missing else "is left to the CPU fallback"
+        kind, message = TrapKind.needed, f"`{name}` {lead}: {broken}"
+    return Trap(kind, name, message, _entry_help(function), facts.span(function))
 
 
 def _entry_help(function: NativeFunction) -> str:
@@ -200,19 +187,9 @@ def check_backends(job: Job, sink: Diagnostics) -> None:
                 job.rules,
                 backend.options.fallback_copies_views,
             )
-            for function in _checked_functions(backend, job):
-                _report(function, backend, facts, sink)
-
-
-def _checked_functions(backend: ExternalBackend, job: Job) -> list[NativeFunction]:
-    """Functions that may have a trap: those that every device needs, and those with an entry."""
-    dense = backend.section("supported")
-    entries = frozenset(entry.function for entry in dense.entries) if dense is not None else frozenset()
-    return [function for function in job.catalog.functions if function in entries or needs_kernels(function, job.rules)]
-
-
-def _report(function: NativeFunction, backend: ExternalBackend, facts: TrapFacts, sink: Diagnostics) -> None:
-    dense = backend.section("supported")
-    for trap in dispatch_traps(function, facts):
-        span = trap.span or (None if dense is None else dense.span)
-        sink.warning(_CODES[trap.kind], trap.message, span, help=trap.help)
+            dense, entries = backend.section("supported"), facts.dispatch.kernels.entries
+            for function in job.catalog.functions:
+                if function in entries or needs_kernels(function, job.rules):
+                    for trap in dispatch_traps(function, facts):
+                        span = trap.span or (None if dense is None else dense.span)
+                        sink.warning(_CODES[trap.kind], trap.message, span, help=trap.help)

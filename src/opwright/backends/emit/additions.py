@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from opwright.backends.emit.kernel_signatures import convention_named, signature_of
-from opwright.backends.emit.section_file import SectionAdditions, SectionFile
+from opwright.backends.emit.sections import SectionAdditions, SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate_with
@@ -47,7 +47,6 @@ def uncallable(callee: KernelCallee, wrapper: KernelWrapper, backend: Backend) -
 
 
 def _origin(wanted: Binding, given: tuple[AvailableValue, ...]) -> str:
-    """Why a wanted value cannot be made."""
     types = [value.type.text for value in given if value.role == wanted.role]
     if not types:
         names = ", ".join([f"`{value.text if isinstance(value, Expression) else value.name}`" for value in given])
@@ -100,15 +99,37 @@ def wrapper_facts(wrapper: KernelWrapper, file: SectionFile, job: Job) -> Wrappe
     )
 
 
-class _Maker:
-    """Makes the additions of a section's wrappers. A function of a plug-in that fails is not called again."""
+class PluginCalls:
+    """Calls functions of plug-ins. One that fails is not called again, and its fault is kept."""
+
+    def __init__(self) -> None:
+        self.faults: Final[list[Diagnostic]] = []
+        self.failed: Final[set[object]] = set()
+
+    def result(self, owner: object, entry: BackendEntry | None, call: Callable[[], Returned]) -> Returned | None:
+        """What a function returns; None after its first fault, which also shows for which entry it is."""
+        if owner in self.failed:
+            return None
+        try:
+            return call()
+        except Fault as fault:
+            self.failed.add(owner)
+            diagnostic = fault.diagnostic
+            if entry is not None:
+                label = Label(entry.span, f"for `{entry.function.name}`", primary=diagnostic.span is None)
+                diagnostic = diagnostic._replace(labels=(*diagnostic.labels, label))
+            self.faults.append(diagnostic)
+            return None
+
+
+class _Maker(PluginCalls):
+    """Makes the additions of a section's wrappers."""
 
     def __init__(self, file: SectionFile, job: Job) -> None:
+        super().__init__()
         self.additions: Final[dict[NativeFunction, WrapperAdditions]] = {}
-        self.faults: Final[list[Diagnostic]] = []
         self._file: Final = file
         self._job: Final = job
-        self._failed: Final[set[object]] = set()
 
     def add(self, function: NativeFunction, kind: WrapperKind) -> None:
         """Make the additions of one wrapper."""
@@ -127,21 +148,10 @@ class _Maker:
         if additions:
             self.additions[function] = additions
 
-    def _result(self, owner: object, entry: BackendEntry, call: Callable[[], Returned]) -> Returned | None:
-        """What a function of a plug-in returns; None after its first fault, which goes to the faults."""
-        if owner in self._failed:
-            return None
-        try:
-            return call()
-        except Fault as fault:
-            self._failed.add(owner)
-            self.faults.append(at_entry(fault.diagnostic, entry))
-            return None
-
     def _hooks(self, facts: WrapperFacts, entry: BackendEntry, includes: list[str]) -> Iterator[Hook]:
         for extension in self._job.extensions.wrapper_hooks:
             hook = extension.value
-            text = self._result(extension, entry, partial(hook.code, facts))
+            text = self.result(extension, entry, partial(hook.code, facts))
             if text is not None and text.strip():
                 includes += hook.includes
                 yield Hook(hook.position, text.strip("\n"))
@@ -154,7 +164,7 @@ class _Maker:
             convention = convention_named(name, self._job)
             if name and convention is None:
                 continue
-            signature = self._result(convention or name, entry, partial(signature_of, variant, self._job))
+            signature = self.result(convention or name, entry, partial(signature_of, variant, self._job))
             if signature is None:
                 continue
             if convention is None:
@@ -172,40 +182,30 @@ class _Maker:
 
     def _selection(self, facts: WrapperFacts, entry: BackendEntry, includes: list[str]) -> str:
         """Statements that choose among the kernels of an entry; empty if no plug-in has any."""
-        candidates = tuple(
-            [
-                KernelCandidate(candidate.family, self._file.callee(variant))
-                for candidate, variant in zip(entry.options.candidates, entry.variants, strict=True)
-            ]
-        )
+        families = [candidate.family for candidate in entry.options.candidates]
+        callees = map(self._file.callee, entry.variants)
+        candidates = tuple([KernelCandidate(*candidate) for candidate in zip(families, callees, strict=True)])
         has_failed = False
         for extension in self._job.extensions.kernel_selectors:
             selector = extension.value
-            text = self._result(extension, entry, partial(selector.select, facts, candidates))
-            has_failed |= extension in self._failed
+            text = self.result(extension, entry, partial(selector.select, facts, candidates))
+            has_failed |= extension in self.failed
             if text is not None:
                 includes += selector.includes
-                families = [candidate.family for candidate in candidates]
                 problem = selection_problem(text, families)
                 if not problem:
                     return text.strip("\n")
                 message = f"selector `{selector.name}` of plug-in `{extension.plugin}` for `{facts.name}`: {problem}"
                 self.faults.append(Fault.at(SELECTION, message, entry.span).diagnostic)
                 return ""
-        if not has_failed and entry not in self._failed:
+        if not has_failed and entry not in self.failed:
             # Several wrappers may have the kernels of one entry.
-            self._failed.add(entry)
-            names = ", ".join([f"`{candidate.family}`" for candidate in candidates])
+            self.failed.add(entry)
+            names = ", ".join([f"`{family}`" for family in families])
             message = f"no plug-in of the run chooses among the kernels of `{facts.name}`: {names}"
             help = "name a plug-in with a kernel selector, or write one family"
             self.faults.append(Fault.at(NO_SELECTOR, message, entry.span, help=help).diagnostic)
         return ""
-
-
-def at_entry(fault: Diagnostic, entry: BackendEntry) -> Diagnostic:
-    """A fault of a plug-in that also shows for which entry it is."""
-    label = Label(entry.span, f"for `{entry.function.name}`", primary=fault.span is None)
-    return fault._replace(labels=(*fault.labels, label))
 
 
 def selection_problem(text: str, families: Sequence[str]) -> str:

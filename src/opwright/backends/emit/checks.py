@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from opwright.backends.emit.kernel_signatures import check_conventions
 from opwright.backends.emit.registrations import registration_faults
-from opwright.backends.emit.section_file import SectionFile
-from opwright.backends.emit.sections import section_additions, section_files
+from opwright.backends.emit.sections import SectionFile, section_additions, section_files
 from opwright.backends.external_backend import BackendEntry, RunBackends
 from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.aten.backend import kernel_signature
@@ -18,7 +15,6 @@ from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBR
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
-from opwright.source.codes import LAZY_KERNEL
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
 
@@ -32,7 +28,11 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
         faults = Diagnostics()
         for entry in file.section.entries:
             if job.of(RunLazyBackends).lazy_backends and (entry.options.convention or entry.options.candidates):
-                _report_lazy(entry, faults)
+                what = "several families" if entry.options.candidates else "a calling convention"
+                message = (
+                    f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
+                )
+                faults.error(codes.LAZY_KERNEL, message, entry.span, help="write one family without a convention")
             _check_declaration(entry, faults)
             _check_group(entry, file, faults)
         sink.extend(faults)
@@ -52,14 +52,6 @@ def _check_declaration(entry: BackendEntry, sink: Diagnostics) -> None:
         sink.error(fault.diagnostic.code, fault.diagnostic.message, entry.span, help="delete the name from `symint`")
 
 
-def _report_lazy(entry: BackendEntry, sink: Diagnostics) -> None:
-    # Only a run with this fault needs it.
-
-    what = "several families" if entry.options.candidates else "a calling convention"
-    message = f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
-    sink.error(LAZY_KERNEL, message, entry.span, help="write one family without a convention")
-
-
 def _check_group(entry: BackendEntry, file: SectionFile, sink: Diagnostics) -> None:
     """Report a functional kernel that cannot serve the other overloads of its group."""
     group = entry.function.group
@@ -75,7 +67,10 @@ def _check_group(entry: BackendEntry, file: SectionFile, sink: Diagnostics) -> N
 
 def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
     """Report kernels of PyTorch that it does not declare, does not export, or declares with other types."""
-    for entry in _inherited_entries(job):
+    entries = [entry for backend in job.of(RunBackends).backends for entry in backend.entries]
+    for entry in entries:
+        if entry.options.implementation is not Implementation.inherited:
+            continue
         name = entry.options.callee
         uses = _kernels(job).get(name)
         if uses is None:
@@ -86,14 +81,6 @@ def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
             sink.error(codes.UNEXPORTED_KERNEL, message, entry.span, help="write a kernel of your own")
         else:
             _check_type(entry, uses, sink)
-
-
-def _inherited_entries(job: Job) -> Iterator[BackendEntry]:
-    for backend in job.of(RunBackends).backends:
-        for section in backend.sections:
-            for entry in section.entries:
-                if entry.options.implementation is Implementation.inherited:
-                    yield entry
 
 
 @per_job

@@ -30,22 +30,14 @@ def check_definitions(
     """
     for backend in backends:
         definitions = _definitions(file, backend.class_name)
-        for name, entries in _entries_by_kernel(backend, generated).items():
+        kernels: dict[str, list[BackendEntry]] = {}
+        for entry in backend.entries:
+            if entry.function not in generated:
+                kernels.setdefault(entry.kernel.name, []).append(entry)
+        for name, entries in kernels.items():
             places = definitions.get(name, ())
             if len(places) != len(entries):
                 _report(f"{backend.class_name}::{name}", entries, places, file.path, sink)
-
-
-def _entries_by_kernel(
-    backend: ExternalBackend, generated: Collection[NativeFunction]
-) -> Mapping[str, Sequence[BackendEntry]]:
-    """Entries that need a kernel, by its name."""
-    kernels: dict[str, list[BackendEntry]] = {}
-    for section in backend.sections:
-        for entry in section.entries:
-            if entry.function not in generated:
-                kernels.setdefault(entry.kernel.name, []).append(entry)
-    return kernels
 
 
 def _definitions(file: SourceText, class_name: str) -> Mapping[str, Sequence[Span]]:

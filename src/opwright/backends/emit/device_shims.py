@@ -17,14 +17,10 @@ def device_shims(job: Job, backend: ExternalBackend, device: str, names: Iterabl
     `device` is part of their names. An operator in the tables of the run has the versions that stand there. One whose
     types have no C form, that the run does not have, or that has no kernel for the device, gets none.
     """
-    device_functions = {
-        entry.function for section in backend.sections if section.key is backend.key for entry in section.entries
-    }
-    functions, table, target = (
-        functions_by_key(job),
-        job.shim_tables.device,
-        release_target(device, backend.key, job.rules),
-    )
+    sections = [section for section in backend.sections if section.key is backend.key]
+    device_functions = {entry.function for section in sections for entry in section.entries}
+    functions, table = functions_by_key(job), job.shim_tables.device
+    target = release_target(device, backend.key, job.rules)
     shims: list[ShimFunction] = []
     for name in sorted(functions.keys() & set(names)):
         function = functions[name]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.convention import dispatcher
 from opwright.cpp.text import string_literal
@@ -37,10 +37,12 @@ _FALLTHROUGH: Final = "torch::CppFunction::makeFallthrough()"
 
 def calls_fallback(file: SectionFile) -> bool:
     """Whether the file runs kernels of the CPU."""
-    entries = [entry.options for entry in file.section.entries]
-    return file.has_fallback or any(
-        options.cpu_on_error or options.implementation is Implementation.fallback for options in entries
-    )
+    return file.has_fallback or any(map(_may_fall_back, file.section.entries))
+
+
+def _may_fall_back(entry: BackendEntry) -> bool:
+    """Whether the CPU's kernel of an operator runs, always or after an error."""
+    return entry.options.cpu_on_error or entry.options.implementation is Implementation.fallback
 
 
 def fallback_headers(file: SectionFile) -> list[str]:
@@ -63,7 +65,8 @@ def fallback_function(file: SectionFile, job: Job) -> str:
     cpu_key = f"c10::DispatchKey::{layout}{CPU.name}"
     lines = []
     if options.device_check is not False:
-        lines += [*_set_of_names("taking_numbers", _taking_numbers(file, job))]
+        names = [f"    {string_literal(name)}," for name in _taking_numbers(file, job)]
+        lines += ["static const std::unordered_set<std::string> taking_numbers{", *names, "};"]
         lines.append("::opwright::check_devices(op, stack, taking_numbers);")
     if file.section.key.name == device:
         lines.append("::opwright::check_lists(op, stack);")
@@ -93,13 +96,6 @@ def _call(file: SectionFile, rules: Rules, cpu_key: str) -> Iterator[str]:
     yield call
 
 
-def _set_of_names(variable: str, names: Iterable[str]) -> Iterator[str]:
-    """Statement that defines a set of names."""
-    yield f"static const std::unordered_set<std::string> {variable}{{"
-    yield from [f"    {string_literal(name)}," for name in names]
-    yield "};"
-
-
 def _taking_numbers(file: SectionFile, job: Job) -> list[str]:
     """Operators that may fall back, and take numbers on the CPU beside tensors of a device, as PyTorch's kernels do.
 
@@ -123,11 +119,10 @@ def fallback_registrations(file: SectionFile, rules: Rules) -> Iterator[Registra
     for entry in file.section.entries:
         function, implementation = entry.function, entry.options.implementation
         name = function.name.text
-        if implementation is Implementation.fallback:
-            kernel = _stand_in(stand_ins.get(name, FALLBACK_FUNCTION))
+        if implementation in (Implementation.fallback, Implementation.refused):
+            is_refused = implementation is Implementation.refused
+            kernel = _REFUSE if is_refused else _stand_in(stand_ins.get(name, FALLBACK_FUNCTION))
             yield Registration(function.namespace, key, name, kernel, entry.options.register_if)
-        elif implementation is Implementation.refused:
-            yield Registration(function.namespace, key, name, _REFUSE, entry.options.register_if)
     if file.has_fallback:
         listed = [*[entry.function for entry in file.section.entries], *file.backend.options.manual]
         owned = {function.name.text for function in listed if function.namespace == PYTORCH.namespace}
@@ -168,8 +163,7 @@ def _of_fallback(texts: Mapping[str, str], file: SectionFile) -> Mapping[str, st
     fallen = {
         entry.function.name.text
         for entry in file.section.entries
-        if entry.function.namespace == PYTORCH.namespace
-        and (entry.options.cpu_on_error or entry.options.implementation is Implementation.fallback)
+        if entry.function.namespace == PYTORCH.namespace and _may_fall_back(entry)
     }
     return {name: text for name, text in texts.items() if name in fallen}
 
@@ -179,11 +173,6 @@ def _undeclared_writes(file: SectionFile, rules: Rules) -> list[str]:
     names = _of_fallback(UNDECLARED_WRITES.in_release(rules), file)
     rows = {f"aten::{name}": ", ".join(map(string_literal, text.split())) for name, text in names.items()}
     return [f"{{{string_literal(name)}, {{{arguments}}}}}" for name, arguments in rows.items()]
-
-
-def has_policies(file: SectionFile) -> bool:
-    """Whether the file has operators with a policy."""
-    return any(entry.options.policy for entry in file.section.entries)
 
 
 def autocast_registrations(file: SectionFile, job: Job) -> Iterator[Registration]:
@@ -196,17 +185,12 @@ def autocast_registrations(file: SectionFile, job: Job) -> Iterator[Registration
     key = file.section.key.name
     for entry in file.section.entries:
         if entry.options.policy:
-            function = entry.function
-            kernel = _kernel(entry, file, job)
+            function, policy = entry.function, entry.options.policy
+            called = function if policy != APPEND_DTYPE else _overload_with_dtype(entry, job)
+            callee = f"::{operator_class(called)}::call"
+            kernel = policy_kernel(policy, file.backend.key.name, callee, dispatcher.signature(function).type)
             yield Registration(function.namespace, key, function.name.text, kernel, entry.options.register_if)
     yield Registration("_", key, "", _FALLTHROUGH)
-
-
-def _kernel(entry: BackendEntry, file: SectionFile, job: Job) -> str:
-    function, policy = entry.function, entry.options.policy
-    called = function if policy != APPEND_DTYPE else _overload_with_dtype(entry, job)
-    callee = f"::{operator_class(called)}::call"
-    return policy_kernel(policy, file.backend.key.name, callee, dispatcher.signature(function).type)
 
 
 def _overload_with_dtype(entry: BackendEntry, job: Job) -> NativeFunction:

@@ -40,8 +40,6 @@ def convention_named(name: str, job: Job) -> Extension[KernelConvention] | None:
 
 
 def _unknown(name: str, job: Job, at: Span) -> Fault:
-    # Only a run with this fault needs it.
-
     names = [extension.value.name for extension in job.extensions.kernel_conventions]
     help = did_you_mean(name, names, "name a plug-in that has it")
     return Fault.at(UNKNOWN_CONVENTION, f"no plug-in of the run has a convention `{name}`", at, help=help)
@@ -66,9 +64,8 @@ def free_kernels(section: BackendSection) -> Iterator[tuple[BackendEntry, Checke
     """The author's kernels that are functions in namespaces instead of members of a class."""
     for entry in section.entries:
         for variant in entry.variants:
-            callee, is_kernel = variant.options.callee, variant.options.implementation is Implementation.kernel
-            namespace, _, name = callee.rpartition("::")
-            if namespace and is_kernel:
+            namespace, _, name = variant.options.callee.rpartition("::")
+            if namespace and variant.options.implementation is Implementation.kernel:
                 type = kernel_signature(variant.function, variant.kernel, external=True).type
                 yield variant, CheckedKernel(namespace, name, type)
 
@@ -95,7 +92,6 @@ def _objects(backend: ExternalBackend, section: BackendSection) -> dict[str, tup
 
 
 def _scope(backend: ExternalBackend, section: BackendSection) -> str:
-    """Namespace around the objects of a section."""
     return f"{backend.cpp_namespace}::checked_{section.key.lower}"
 
 

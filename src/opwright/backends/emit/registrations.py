@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from opwright.backends.choices import BackendHeaders
-from opwright.backends.emit.additions import at_entry, wrapper_facts
+from opwright.backends.emit.additions import PluginCalls, wrapper_facts
 from opwright.backends.emit.dispatch_functions import has_dispatch_functions
 from opwright.backends.emit.fallbacks import (
     autocast_fallthrough,
@@ -20,11 +20,15 @@ from opwright.backends.emit.fallbacks import (
     fallback_function,
     fallback_headers,
     fallback_registrations,
-    has_policies,
 )
 from opwright.backends.emit.kernel_signatures import checks
-from opwright.backends.emit.section_file import SectionFile
-from opwright.backends.emit.sections import RegisteredUnit, registered_units, section_additions, section_files
+from opwright.backends.emit.sections import (
+    RegisteredUnit,
+    SectionFile,
+    registered_units,
+    section_additions,
+    section_files,
+)
 from opwright.backends.external_backend import RunBackends
 from opwright.convention import native
 from opwright.cpp.text import include_line, quoted_include_line
@@ -41,59 +45,15 @@ from opwright.emit.aten.register.registration import dispatch_key_definitions, w
 from opwright.emit.aten.register.structured_kernels import OutputClass, print_class, structured_body, structured_parent
 from opwright.emit.aten.units import kernel_argument
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.registrations import (
-    AUTOCAST_HEADER,
-    ChangedRegistrations,
-    Registration,
-    end_of_registrations,
-    print_registrations,
-)
+from opwright.emit.extensions import RegistrationChange, WrapperFacts
+from opwright.emit.registrations import AUTOCAST_HEADER, Registration, end_of_registrations, print_registrations
 from opwright.model.dispatch_key import META, Allocation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
-from opwright.source.diagnostic import Diagnostic, Fault
-
-
-def changed_registrations(
-    wrapped: Sequence[tuple[KernelWrapper, Registration]], others: Sequence[Registration], file: SectionFile, job: Job
-) -> ChangedRegistrations:
-    """Registrations of wrappers, and then the others. A change that fails is not tried again."""
-    changed: list[Registration] = []
-    faults: list[Diagnostic] = []
-    failed: set[object] = set()
-    for wrapper, registration in (*wrapped, *[(None, other) for other in others]):
-        facts = None if wrapper is None else wrapper_facts(wrapper, file, job)
-        registrations = [registration]
-        for extension in job.extensions.registration_changes:
-            if extension in failed:
-                continue
-            try:
-                results = [extension.value(each, facts) for each in registrations]
-            except Fault as fault:
-                failed.add(extension)
-                entry = None if wrapper is None else file.entry_of(wrapper.function)
-                faults.append(fault.diagnostic if entry is None else at_entry(fault.diagnostic, entry))
-                continue
-            registrations = [each for result in results for each in _as_sequence(result)]
-        changed += registrations
-    return ChangedRegistrations(changed, tuple(faults))
-
-
-def _as_sequence(result: Registration | Sequence[Registration]) -> Sequence[Registration]:
-    # A registration is a tuple itself.
-    return (result,) if isinstance(result, Registration) else result
-
+from opwright.source.diagnostic import Diagnostic
 
 #: The template of a source file, which this module makes from two of PyTorch's (see `template_slots`).
 SOURCE_TEMPLATE: Final = "backend/RegisterDispatchKey.cpp"
-
-#: The slots of the template of a unit that stay slots in the template of a file.
-_KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "static_init_dispatch_registrations", "dispatch_namespace")
-
-#: The slots without text, the second one unless a backend has functions that call kernels without the dispatcher.
-_UNUSED_SLOTS: Final = ("deferred_dispatch_registrations", "dispatch_namespaced_definitions")
-
-_HELPERS: Final = "dispatch_helpers"
 
 #: The slots that the template of a file has of its own.
 _FILE_SLOTS: Final = (
@@ -102,24 +62,33 @@ _FILE_SLOTS: Final = (
     "external_backend_headers",
     "dispatch_headers",
     "ops_headers",
-    _HELPERS,
+    "dispatch_helpers",
 )
+
+#: The slot of functions that call kernels without the dispatcher.
+_FUNCTIONS: Final = "dispatch_namespaced_definitions"
 
 
 def template_slots(job: Job) -> Slots:
     """What PyTorch's template of a file is filled with: the one of a unit, for all units of the file together."""
-    open_slots = [*_KEPT_SLOTS, *_function_slots(job)]
-    slots = dict.fromkeys(_UNUSED_SLOTS, "") | {slot: f"${{{slot}}}" for slot in open_slots}
-    # Templates of older releases have this slot for each unit.
-    slots[_HELPERS] = f"${{{_HELPERS}}}"
+    return slots_of_file(job, "static_init_dispatch_registrations", has_functions=_has_functions(job))
+
+
+def slots_of_file(job: Job, registrations: str, *, has_functions: bool = False) -> Slots:
+    """Slots of a template of a file, which keeps some of the slots of a unit: `registrations` is one of them."""
+    unused = ("static_init_dispatch_registrations", "deferred_dispatch_registrations", _FUNCTIONS)
+    # Templates of older releases have the slot of the helpers for each unit.
+    open_slots = ("dispatch_anonymous_definitions", "dispatch_namespace", "dispatch_helpers", registrations)
+    slots = dict.fromkeys(unused, "") | {slot: f"${{{slot}}}" for slot in open_slots}
+    if has_functions:
+        slots[_FUNCTIONS] = f"${{{_FUNCTIONS}}}"
     text = job.registration_text({"ns_prologue": "namespace at {", "ns_epilogue": "} // namespace at", **slots})
     return {**{slot: f"${{{slot}}}" for slot in _FILE_SLOTS}, "dispatch_definitions": text}
 
 
-def _function_slots(job: Job) -> tuple[str, ...]:
-    """Slot of functions that call kernels without the dispatcher, if the sources of a run have any."""
-    backends = job.of(RunBackends).backends
-    return _UNUSED_SLOTS[1:] if any(backend.options.dispatch_headers for backend in backends) else ()
+def _has_functions(job: Job) -> bool:
+    """Whether the sources of a run have functions that call kernels without the dispatcher."""
+    return any(backend.options.dispatch_headers for backend in job.of(RunBackends).backends)
 
 
 def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, context: FragmentContext) -> Slots:
@@ -132,12 +101,7 @@ def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, cont
     functions = [
         dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers if wrapper.function.library.in_libtorch
     ]
-    return {"dispatch_anonymous_definitions": definitions, "dispatch_namespaced_definitions": functions}
-
-
-def _wrappers(file: SectionFile, job: Job) -> Iterator[KernelWrapper]:
-    for unit in registered_units(file, job):
-        yield from _unit_wrappers(unit, file.wrapping)
+    return {"dispatch_anonymous_definitions": definitions, _FUNCTIONS: functions}
 
 
 def _unit_wrappers(unit: RegisteredUnit, wrapping: Backend) -> list[KernelWrapper]:
@@ -149,25 +113,45 @@ def _unit_wrappers(unit: RegisteredUnit, wrapping: Backend) -> list[KernelWrappe
 
 def registrations(file: SectionFile, job: Job) -> Sequence[Registration]:
     """What the file of a section registers: wrappers, policies of autocast, and fallbacks, as plug-ins change it."""
-    return _changed_registrations(job, file).registrations
+    return _changed_registrations(job, file)[0]
 
 
-def registration_faults(file: SectionFile, job: Job) -> tuple[Diagnostic, ...]:
+def registration_faults(file: SectionFile, job: Job) -> Sequence[Diagnostic]:
     """Faults of plug-ins that change registrations."""
-    return _changed_registrations(job, file).faults
+    return _changed_registrations(job, file)[1]
 
 
 @per_job
-def _changed_registrations(job: Job, file: SectionFile) -> ChangedRegistrations:
-    wrappers = list(_wrappers(file, job))
+def _changed_registrations(job: Job, file: SectionFile) -> tuple[Sequence[Registration], Sequence[Diagnostic]]:
+    """Registrations of wrappers, and then the others, as plug-ins change them, with the faults of plug-ins."""
+    wrappers = [wrapper for unit in registered_units(file, job) for wrapper in _unit_wrappers(unit, file.wrapping)]
+    given: list[tuple[KernelWrapper | None, Registration]] = [
+        (wrapper, _registration(wrapper, file)) for wrapper in wrappers
+    ]
     others = [*meta_registrations(file), *autocast_registrations(file, job)]
     others += [*fallback_registrations(file, job.rules), *autocast_fallthrough(file)]
-    registrations = [_registration(wrapper, file) for wrapper in wrappers]
+    given += [(None, other) for other in others]
     if not job.extensions.registration_changes:
-        return ChangedRegistrations([*registrations, *others])
-    # Few runs have plug-ins.
+        return [registration for _, registration in given], ()
+    calls = PluginCalls()
+    changed: list[Registration] = []
+    for wrapper, registration in given:
+        facts = None if wrapper is None else wrapper_facts(wrapper, file, job)
+        entry = None if wrapper is None else file.entry_of(wrapper.function)
+        results = [registration]
+        for extension in job.extensions.registration_changes:
+            changes = calls.result(extension, entry, partial(_change, extension.value, results, facts))
+            results = results if changes is None else changes
+        changed += results
+    return changed, calls.faults
 
-    return changed_registrations(list(zip(wrappers, registrations, strict=True)), others, file, job)
+
+def _change(
+    change: RegistrationChange, registrations: Sequence[Registration], facts: WrapperFacts | None
+) -> list[Registration]:
+    results = [change(registration, facts) for registration in registrations]
+    # A registration is a tuple itself.
+    return [each for result in results for each in ((result,) if isinstance(result, Registration) else result)]
 
 
 def _registration(wrapper: KernelWrapper, file: SectionFile) -> Registration:
@@ -190,7 +174,7 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
     if options.guard is not None:
         headers.append(options.guard.header)
     headers += fallback_headers(file)
-    if has_policies(file):
+    if any(entry.options.policy for entry in file.section.entries):
         headers.append(AUTOCAST_HEADER)
     additions = section_additions(job, file).by_function.values()
     hooks = [*options.hooks, *[hook for added in additions for hook in added.hooks]]
@@ -201,14 +185,10 @@ def _includes(file: SectionFile, job: Job) -> list[str]:
     return [quoted_include_line(native_header), *map(include_line, filter(None, dict.fromkeys(headers)))]
 
 
-def _operator_classes(file: SectionFile) -> list[str]:
-    """Classes of operators that PyTorch does not have."""
-    definitions = [operator_class_definition(entry.function) for entry in file.section.entries]
-    return [definition for definition in definitions if definition]
-
-
 def _file_slots(file: SectionFile, job: Job) -> Slots:
-    helpers = [*registration_helpers(file.wrapping, job.rules), *meta_helpers(file)]
+    helpers = [*registration_helpers(file.wrapping, job.rules)]
+    if any(_groups(file)):
+        helpers.append(_enclose(create_out_function(_META_ALLOCATION)))
     if calls_fallback(file):
         helpers.append(fallback_function(file, job))
     if not job.rules.helpers_keep_blank_lines:
@@ -221,12 +201,13 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
         ),
         "ops_headers": [
             "#include <ATen/Functions.h>",
-            *_operator_classes(file),
+            # Classes of operators that PyTorch does not have.
+            *filter(None, [operator_class_definition(entry.function) for entry in file.section.entries]),
             *checks(file.backend, file.section),
         ],
-        _HELPERS: helpers,
+        "dispatch_helpers": helpers,
         "dispatch_anonymous_definitions": [],
-        **{slot: [] for slot in _function_slots(job)},
+        **({_FUNCTIONS: []} if _has_functions(job) else {}),
         "static_init_dispatch_registrations": print_registrations(
             registrations(file, job), end=end_of_registrations(job.rules)
         ),
@@ -265,17 +246,21 @@ def meta_registrations(file: SectionFile) -> Iterator[Registration]:
         yield Registration(function.namespace, META.name, function.name.text, kernel, breaks_line=False)
 
 
-def meta_helpers(file: SectionFile) -> list[str]:
-    """Function that allocates meta tensors, if a wrapper needs it."""
-    return [_enclose(create_out_function(_META_ALLOCATION))] if any(_groups(file)) else []
-
-
 def meta_definitions(unit: KernelUnit, wrapping: Backend, context: FragmentContext) -> list[str]:
     """Wrapper of the backend's shape function, with the class of its outputs, if the entry asks for it."""
     if not isinstance(unit, NativeFunctionsGroup) or not wrapping.entry_options(unit.out).register_meta:
         return []
     wrapper = _wrapper(unit.functional)
-    output = _output_class(unit, wrapping, context)
+    output = OutputClass(
+        name=f"structured_{wrapping.kernels[unit.out].name}_define_meta",
+        parent=structured_parent(unit, wrapping),
+        kind=SchemaKind.functional,
+        outputs=len(unit.functional.schema.returns),
+        inherits=unit.out.structured_inherits is not None,
+        guard="",
+        moves_guard=False,
+        names=context.rules.set_output_takes_names,
+    )
     head = wrapper.signature.definition(wrapper.name)
     body = structured_body(wrapper, output, unit, META, context)
     return [_enclose(f"{print_class(output)}\n{head} {{\n{body}\n}}")]
@@ -290,19 +275,6 @@ def _groups(file: SectionFile) -> Iterator[NativeFunctionsGroup]:
 def _wrapper(function: NativeFunction) -> KernelWrapper:
     signature = native.signature(function)
     return KernelWrapper(function, WrapperKind.structured, f"wrapper_Meta_define_{signature.name}", signature)
-
-
-def _output_class(group: NativeFunctionsGroup, wrapping: Backend, context: FragmentContext) -> OutputClass:
-    return OutputClass(
-        name=f"structured_{wrapping.kernels[group.out].name}_define_meta",
-        parent=structured_parent(group, wrapping),
-        kind=SchemaKind.functional,
-        outputs=len(group.functional.schema.returns),
-        inherits=group.out.structured_inherits is not None,
-        guard="",
-        moves_guard=False,
-        names=context.rules.set_output_takes_names,
-    )
 
 
 def _enclose(text: str) -> str:

@@ -2,32 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
-from opwright.backends.emit.section_file import (
-    NO_ADDITIONS,
-    REFERENCE_SECTIONS,
-    SectionAdditions,
-    SectionFile,
-    has_additions,
-)
-from opwright.backends.external_backend import RunBackends
+from opwright.backends.emit.kernel_signatures import checked_kernels
+from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
+from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.aten.backend import (
+    Backend,
     KernelUnit,
     OverloadChoices,
     WrappedUnit,
+    WrapperChoices,
     group_indices,
     members,
     units_of,
 )
+from opwright.emit.aten.register.wrapper import can_call_out_kernel
 from opwright.emit.emitter import Job, per_job
+from opwright.emit.extensions import NO_EXTENSIONS
+from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
 from opwright.model.extra_values import NO_VALUES
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS
+from opwright.model.hooks import Implementation
+from opwright.model.native_function import NativeFunction
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard
+from opwright.schema.function import SchemaKind
+from opwright.source.diagnostic import Diagnostic
 from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from opwright.emit.aten.register.additions import WrapperAdditions
+
+#: The sections that PyTorch's generator knows.
+REFERENCE_SECTIONS: Final = ("supported", "autograd")
+
+
+class SectionAdditions(NamedTuple):
+    """What plug-ins add to the wrappers of a section, and the faults of those that cannot."""
+
+    by_function: Mapping[NativeFunction, WrapperAdditions]
+    faults: tuple[Diagnostic, ...] = ()
+
+
+NO_ADDITIONS: Final = SectionAdditions({})
+
+
+class SectionFile:
+    """A section of an external backend, with its source file.
+
+    `entries` are those of the section by function. `wrapping` has the kernels of the section, and the choices that
+    decide how they are wrapped.
+    """
+
+    def __init__(self, backend: ExternalBackend, section: BackendSection) -> None:
+        self.backend: Final = backend
+        self.section: Final = section
+        self._checked: Final = checked_kernels(backend, section)
+        self.entries: Final = {entry.function: entry for entry in section.entries}
+        options = backend.options
+        wrapped = {
+            function: entry
+            for function, entry in self.entries.items()
+            if entry.options.implementation not in _NOT_WRAPPED and not entry.options.policy
+        }
+        derived = derived_overloads(backend, section)
+        allocates = bool(derived) or any(entry.kernel.structured for entry in section.entries)
+        copies_functional = options.derived_overloads and section.name in REFERENCE_SECTIONS
+        self.wrapping: Final = Backend(
+            section.key,
+            {function: entry.kernel for function, entry in wrapped.items()},
+            # Only dense tensors, and those of their Autograd key, can be copied from one overload to another.
+            out_is_primary=backend.out_is_primary or not copies_functional,
+            external=True,
+            device_guard=backend.device_guard and not self.is_autocast,
+            class_name=backend.class_name,
+            generates_kernels=False,
+            callees={function: callee for function, entry in wrapped.items() if (callee := self._own_callee(entry))},
+            display_name=backend.display_key(section.key),
+            allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
+            derived=derived,
+            guard=(options.guard or Guard()).type,
+            choices=WrapperChoices(
+                options,
+                {function: entry.options for function, entry in self.entries.items()},
+                options.manual.union(self.entries.keys() - wrapped.keys()),
+            ),
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the dispatch key in C++ names and file names."""
+        return self.wrapping.display_name
+
+    @property
+    def is_autocast(self) -> bool:
+        """Whether the kernels run before those of a device, to cast the arguments."""
+        return self.section.name == "autocast"
+
+    @property
+    def has_fallback(self) -> bool:
+        """Whether the file registers the CPU's kernels for all operators without a kernel."""
+        options, name = self.backend.options, self.section.name
+        return name in options.fallback_sections or (name == "supported" and options.fallback is Fallback.cpu)
+
+    def entry_of(self, function: NativeFunction) -> BackendEntry:
+        """Entry of an overload, or that of the overload whose kernel implements it."""
+        entry = self.entries.get(function)
+        if entry is not None:
+            return entry
+        assert function.group is not None, "other overloads have a wrapper because of a kernel of their group"
+        return self.entries[self.wrapping.primary(function.group)]
+
+    def callee(self, entry: BackendEntry) -> str:
+        """Function that wrappers call for an entry with one kernel."""
+        return self._own_callee(entry) or f"{self.wrapping.owner(entry.kernel)}::{entry.kernel.name}"
+
+    def _own_callee(self, entry: BackendEntry) -> str:
+        """Function or structured class that a wrapper uses, if it is not a member of the backend's class."""
+        kernel, callee, class_name = entry.kernel, entry.options.callee, entry.options.class_name
+        if callee or not class_name:
+            return self._checked.get((entry.function, callee), callee)
+        return f"{kernel.namespace}::{class_name}::{'structured_' if kernel.structured else ''}{kernel.name}"
+
+
+#: The implementations that are one function for all operators.
+_NOT_WRAPPED: Final = (Implementation.fallback, Implementation.refused)
+
+#: The implementations that are functions which other wrappers can call.
+_FUNCTIONS: Final = (Implementation.kernel, Implementation.inherited)
+
+
+def derived_overloads(backend: ExternalBackend, section: BackendSection) -> frozenset[NativeFunction]:
+    """Functional and in-place overloads of dense tensors whose wrappers call the kernel of the out overload.
+
+    Those with a kernel of their own do not, nor those that PyTorch implements with other operators.
+    """
+    options = backend.options
+    derives = options.derives_from_out and options.derived_overloads
+    if not (backend.out_is_primary and derives and section.key is backend.key):
+        return frozenset()
+    kernels = section.kernels
+    groups = [
+        entry.function.group
+        for entry in section.entries
+        if entry.function.kind is SchemaKind.out and entry.options.implementation in _FUNCTIONS
+    ]
+    return frozenset(
+        member
+        for group in groups
+        if group is not None
+        for member in group.functions()
+        if member not in kernels and not member.has_composite_kernel and can_call_out_kernel(member, group)
+    )
 
 
 @per_job
@@ -36,10 +162,7 @@ def section_files(job: Job) -> Sequence[SectionFile]:
 
     A backend whose file has only what PyTorch's generator reads has none if its section `supported` is empty.
     """
-    return list(_section_files(job))
-
-
-def _section_files(job: Job) -> Iterator[SectionFile]:
+    files: list[SectionFile] = []
     for backend in job.of(RunBackends).backends:
         supported = backend.section("supported")
         # Keys of plug-ins that the file does not have say nothing about it.
@@ -50,10 +173,9 @@ def _section_files(job: Job) -> Iterator[SectionFile]:
             section.name not in REFERENCE_SECTIONS for section in backend.sections
         )
         if is_extended or (supported is not None and supported.entries):
-            for section in backend.sections:
-                file = SectionFile(backend, section)
-                if section.entries or file.has_fallback:
-                    yield file
+            sections = [SectionFile(backend, section) for section in backend.sections]
+            files += [file for file in sections if file.section.entries or file.has_fallback]
+    return files
 
 
 class RegisteredUnit(NamedTuple):
@@ -87,24 +209,23 @@ def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
 
 @per_job
 def _wrapped_units(job: Job, file: SectionFile) -> list[WrappedUnit]:
-    return [*units_of(file.wrapping, job), *_other_units(file, job)]
+    """Units with wrappers: those of PyTorch, then those with operators that PyTorch does not have."""
+    indices = group_indices(job)
+    others = [function for function in file.wrapping.kernels if function not in indices]
+    units: list[KernelUnit] = [*dict.fromkeys([function.group or function for function in others])]
+    wrapped = [(unit, file.wrapping.wrapped_overloads(unit)) for unit in units]
+    return [*units_of(file.wrapping, job), *[(unit, kinds) for unit, kinds in wrapped if kinds]]
 
 
 @per_job
 def section_additions(job: Job, file: SectionFile) -> SectionAdditions:
     """What plug-ins add to the wrappers of a section."""
-    if not has_additions(file, job):
+    entries = [entry.options for entry in file.section.entries]
+    needs_any = job.extensions is not NO_EXTENSIONS or any(entry.convention or entry.candidates for entry in entries)
+    # Plug-ins do not add to wrappers of lazy tensors.
+    if job.of(RunLazyBackends).lazy_backends or not needs_any:
         return NO_ADDITIONS
     # Few runs have plug-ins.
     from opwright.backends.emit.additions import additions_of
 
     return additions_of(_wrapped_units(job, file), file, job)
-
-
-def _other_units(file: SectionFile, job: Job) -> list[WrappedUnit]:
-    """Units with operators that PyTorch does not have."""
-    indices = group_indices(job)
-    others = [function for function in file.wrapping.kernels if function not in indices]
-    units: list[KernelUnit] = [*dict.fromkeys([function.group or function for function in others])]
-    wrapped = [(unit, file.wrapping.wrapped_overloads(unit)) for unit in units]
-    return [(unit, kinds) for unit, kinds in wrapped if kinds]

@@ -11,7 +11,7 @@ from opwright.backends.external_backend import BackendEntry
 from opwright.backends.lazy import convention as lazy
 from opwright.backends.lazy.convention import NodeArguments, NodeConvention
 from opwright.backends.lazy.kernel import VIEW_COPY, LazyKernel, has_meta_function, shape_declaration
-from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
+from opwright.backends.lazy_backend import LazyBackend, NodeEntry, RunLazyBackends
 from opwright.convention.shared_types import NoCppType
 from opwright.cpp import c_types
 from opwright.emit.emitter import Job
@@ -37,9 +37,10 @@ def check_lazy(job: Job, sink: Diagnostics) -> None:
     for backend in job.of(RunLazyBackends).lazy_backends:
         for node in backend.non_native:
             constants = node.properties.constant_scalars
-            _check_node(node.schema, _convention(names, symint=True, constants=constants), node.span, sink)
+            convention = _convention(names, symint=True, constants=constants)
+            _report(faults_of_node(node.schema, convention), node.span, sink)
         for entry in backend.nodes:
-            _check_node(entry.function.schema, _convention(names), entry.span, sink)
+            _report(faults_of_node(entry.function.schema, _convention(names)), entry.span, sink)
         sound = [entry for entry in backend.generated if not _check_kernel(entry, names, sink)]
         _check_classes(backend, sink)
         if backend.shape_header is not None:
@@ -48,11 +49,6 @@ def check_lazy(job: Job, sink: Diagnostics) -> None:
 
 def _convention(names: LazyNames, *, symint: bool = False, constants: bool = False) -> NodeConvention:
     return NodeConvention(c_types.base(names.value), symint, constants)
-
-
-def _check_node(schema: FunctionSchema, convention: NodeConvention, span: Span, sink: Diagnostics) -> bool:
-    """Report arguments that a node cannot have, and tell whether there are any."""
-    return _report(faults_of_node(schema, convention), span, sink)
 
 
 def _report(faults: Iterable[LazyFault], span: Span, sink: Diagnostics) -> bool:
@@ -91,7 +87,7 @@ def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> b
     """Report what keeps a kernel from being generated, and tell whether there is anything."""
     schema = entry.function.schema
     convention = _convention(names, symint=entry.kernel.symint)
-    if _check_node(schema, convention, entry.span, sink):
+    if _report(faults_of_node(schema, convention), entry.span, sink):
         return True
     arguments = lazy.arguments(schema.arguments, convention)
     is_faulty = _report(faults_of_kernel(entry.function, arguments, names), entry.span, sink)
@@ -128,16 +124,15 @@ def faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: 
 
 def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
     """Report nodes that have the class of another one."""
-    first: dict[str, tuple[NativeFunction, Span]] = {}
-    named = [(entry.function, entry.span) for entry in backend.generated]
-    named += [(entry.function, entry.span) for entry in backend.nodes]
-    for function, span in named:
-        name = lazy.name(function.name)
-        owner, place = first.setdefault(name, (function, span))
-        if owner is not function:
-            also = [Label(place, "first here", primary=False)]
-            message = f"the node of `{function.name}` has the class of `{owner.name}`, `{name}`"
-            sink.warning(codes.LAZY_SAME_CLASS, message, span, also=also)
+    first: dict[str, BackendEntry | NodeEntry] = {}
+    entries: list[BackendEntry | NodeEntry] = [*backend.generated, *backend.nodes]
+    for entry in entries:
+        name = lazy.name(entry.function.name)
+        owner = first.setdefault(name, entry)
+        if owner.function is not entry.function:
+            also = [Label(owner.span, "first here", primary=False)]
+            message = f"the node of `{entry.function.name}` has the class of `{owner.function.name}`, `{name}`"
+            sink.warning(codes.LAZY_SAME_CLASS, message, entry.span, also=also)
 
 
 #: The name of a shape function in a line that declares it.

@@ -11,14 +11,14 @@ The files are the same for all backends. A package with a style of its own regis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from opwright.backends.choices import BackendHeaders, LazyNames
 from opwright.backends.emit.headers import native_functions_header
-from opwright.backends.emit.section_file import SectionFile
-from opwright.backends.emit.sections import RegisteredUnit, registered_units
+from opwright.backends.emit.registrations import slots_of_file
+from opwright.backends.emit.sections import RegisteredUnit, SectionFile, registered_units
 from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
 from opwright.backends.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node
@@ -34,20 +34,16 @@ from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.source.records import NamedTuple
 
 
-def base_name(unit: KernelUnit) -> str:
+@per_job
+def _functions(job: Job) -> Sequence[NativeFunction]:
+    """Functions in the order of the files."""
+    return [function for unit in sorted(job.catalog.groups, key=_base_name) for function in members(unit)]
+
+
+def _base_name(unit: KernelUnit) -> str:
     """Name by which units are ordered."""
     function = unit.functional if isinstance(unit, NativeFunctionsGroup) else unit
     return function.name.name
-
-
-@per_job
-def _ordered_units(job: Job) -> Sequence[KernelUnit]:
-    return sorted(job.catalog.groups, key=base_name)
-
-
-def ordered_functions(chosen: Collection[NativeFunction], job: Job) -> Iterator[NativeFunction]:
-    """Chosen functions in the order of the files."""
-    return (function for unit in _ordered_units(job) for function in members(unit) if function in chosen)
 
 
 class LazyPrinter(Protocol):
@@ -88,12 +84,43 @@ STYLES: Final = {"plain": PLAIN, "torchscript": TORCHSCRIPT}
 
 def lazy_emitters(backend: LazyBackend, printer: LazyPrinter, family: str) -> list[AnyEmitter]:
     """Emitters of all files of a backend, whose output folder has the name of their family."""
+    name = backend.backend.display_name
+    nodes = Emitter(
+        name="nodes_header",
+        family=family,
+        template="lazy/LazyIr.h",
+        folder=family,
+        units=partial(_nodes, backend),
+        fragment=lambda node, context: {"ir_declarations": [printer.print_node(node, context)]},
+        file_slots=partial(_node_slots, backend),
+        layout=OneFile("LazyIr.h"),
+    )
+    non_native_nodes = Emitter(
+        name="non_native_nodes_header",
+        family=family,
+        template="lazy/LazyNonNativeIr.h",
+        folder=family,
+        units=partial(_non_native_nodes, backend),
+        fragment=lambda node, context: {"non_native_ir_nodes": [printer.print_node(node, context)]},
+        file_slots=partial(_non_native_slots, backend),
+        layout=OneFile("LazyNonNativeIr.h"),
+    )
+    kernels = Emitter(
+        name=f"{name.lower()}_native_functions_source",
+        family=family,
+        template="lazy/DispatchKeyNativeFunctions.cpp",
+        folder=family,
+        units=partial(_kernels, backend),
+        fragment=partial(_kernel_fragment, backend.backend.class_name, printer),
+        file_slots=partial(_kernel_file_slots, backend),
+        layout=OneFile(f"{name}NativeFunctions.cpp"),
+    )
     return [
         native_functions_header(backend.backend, family),
-        *registration_sources(backend, family),
-        native_functions_source(backend, printer.print_kernel, family),
-        nodes_header(backend, printer.print_node, family),
-        non_native_nodes_header(backend, printer.print_node, family),
+        *_registration_sources(backend, family),
+        kernels,
+        nodes,
+        non_native_nodes,
     ]
 
 
@@ -121,55 +148,15 @@ _INCLUDED_NON_NATIVE: Final = (
 )
 
 
-#: Prints the class of a node.
-PrintNode: TypeAlias = Callable[[LazyNode, FragmentContext], str]
-
-
-def nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
-    """Emitter of the nodes of operators."""
-    return Emitter(
-        name="nodes_header",
-        family=family,
-        template="lazy/LazyIr.h",
-        folder=family,
-        units=partial(_nodes, backend),
-        fragment=partial(_node_fragment, print_node),
-        file_slots=partial(_node_slots, backend),
-        layout=OneFile("LazyIr.h"),
-    )
-
-
-def non_native_nodes_header(backend: LazyBackend, print_node: PrintNode, family: str) -> AnyEmitter:
-    """Emitter of the nodes without an operator."""
-    return Emitter(
-        name="non_native_nodes_header",
-        family=family,
-        template="lazy/LazyNonNativeIr.h",
-        folder=family,
-        units=partial(_non_native_nodes, backend),
-        fragment=partial(_non_native_fragment, print_node),
-        file_slots=partial(_non_native_slots, backend),
-        layout=OneFile("LazyNonNativeIr.h"),
-    )
-
-
 def _nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
     symint = {entry.function: False for entry in backend.nodes}
     symint |= {entry.function: entry.kernel.symint for entry in backend.generated}
     value = job.options.of(LazyNames).value
-    return [node_of(function, value, symint=symint[function]) for function in ordered_functions(symint.keys(), job)]
+    return [node_of(function, value, symint=symint[function]) for function in _functions(job) if function in symint]
 
 
 def _non_native_nodes(backend: LazyBackend, job: Job) -> Sequence[LazyNode]:
     return [non_native_node(node, job.options.of(LazyNames).value) for node in backend.non_native]
-
-
-def _node_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
-    return {"ir_declarations": [print_node(node, context)]}
-
-
-def _non_native_fragment(print_node: PrintNode, node: LazyNode, context: FragmentContext) -> Slots:
-    return {"non_native_ir_nodes": [print_node(node, context)]}
 
 
 def _node_slots(backend: LazyBackend, job: Job) -> Slots:
@@ -197,31 +184,12 @@ def _namespace(backend: LazyBackend) -> Slots:
     return {"namespace_prologue": opening(namespace), "namespace_epilogue": closing(namespace)}
 
 
-#: The slots of the template of a unit that stay slots in the template of a file, and those without text.
-_KEPT_SLOTS: Final = ("dispatch_anonymous_definitions", "deferred_dispatch_registrations", "dispatch_namespace")
-_UNUSED_SLOTS: Final = ("static_init_dispatch_registrations", "dispatch_namespaced_definitions")
-#: The slots that the template of a file has of its own.
-_FILE_SLOTS: Final = (
-    "generated_comment",
-    "extra_cuda_headers",
-    "external_backend_headers",
-    "dispatch_headers",
-    "ops_headers",
-    "dispatch_helpers",
-)
-
-
 def template_slots(job: Job) -> Slots:
     """What PyTorch's template of a file is filled with: the one of a unit, for all units of the file together."""
-    # Templates of older releases have the slot of the helpers for each unit.
-    open_slots = (*_KEPT_SLOTS, "dispatch_helpers")
-    slots = {slot: f"${{{slot}}}" for slot in open_slots} | dict.fromkeys(_UNUSED_SLOTS, "")
-    text = job.registration_text({"ns_prologue": "namespace at {", "ns_epilogue": "} // namespace at", **slots})
-    return {**{slot: f"${{{slot}}}" for slot in _FILE_SLOTS}, "dispatch_definitions": text}
+    return slots_of_file(job, "deferred_dispatch_registrations")
 
 
-def registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
-    """Emitters of the sources of each section."""
+def _registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
     files = [SectionFile(backend.backend, section) for section in backend.backend.sections if section.entries]
     return [
         Emitter(
@@ -229,7 +197,7 @@ def registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
             family=family,
             template="lazy/RegisterDispatchKey.cpp",
             folder=family,
-            units=partial(_units, file),
+            units=partial(_units, file=file),
             fragment=partial(_fragment, file.wrapping),
             reads=(NATIVE_AOT_KERNELS,),
             file_slots=partial(_file_slots, file),
@@ -239,14 +207,10 @@ def registration_sources(backend: LazyBackend, family: str) -> list[AnyEmitter]:
     ]
 
 
-def _units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
-    return _registered_units(job, file)
-
-
 @per_job
-def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
+def _units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
     """Units of a section in the order of the files, which its slots and its fragments ask for."""
-    return sorted(registered_units(file, job), key=lambda unit: base_name(unit.wrapped[0]))
+    return sorted(registered_units(file, job), key=lambda unit: _base_name(unit.wrapped[0]))
 
 
 def _fragment(wrapping: Backend, unit: RegisteredUnit, context: FragmentContext) -> Slots:
@@ -274,11 +238,9 @@ def _file_slots(file: SectionFile, job: Job) -> Slots:
 
 
 def _registration_function(file: SectionFile, job: Job) -> list[str]:
-    """Function that registers all wrappers of a section."""
     head = f"TORCH_API void Register{job.options.of(LazyNames).backend_name}{file.name}NativeFunctions()"
-    wrappers = [
-        wrapper_of(function, kind, file.wrapping) for unit in _units(file, job) for function, kind in unit.wrapped[1]
-    ]
+    kinds = [kind for unit in _units(job, file=file) for kind in unit.wrapped[1]]
+    wrappers = [wrapper_of(function, kind, file.wrapping) for function, kind in kinds]
     return [
         f"{head};",
         f"{head} {{",
@@ -344,33 +306,14 @@ std::vector<at::Tensor> to_meta(at::ITensorListRef t_list) {{
 """
 
 
-#: Prints a kernel, a member of a class.
-PrintKernel: TypeAlias = Callable[[LazyKernel, str, FragmentContext], str]
-
-
-def native_functions_source(backend: LazyBackend, print_kernel: PrintKernel, family: str) -> AnyEmitter:
-    """Emitter of the kernels."""
-    name = backend.backend.display_name
-    return Emitter(
-        name=f"{name.lower()}_native_functions_source",
-        family=family,
-        template="lazy/DispatchKeyNativeFunctions.cpp",
-        folder=family,
-        units=partial(_kernels, backend),
-        fragment=partial(_kernel_fragment, backend.backend.class_name, print_kernel),
-        file_slots=partial(_kernel_file_slots, backend),
-        layout=OneFile(f"{name}NativeFunctions.cpp"),
-    )
-
-
 def _kernels(backend: LazyBackend, job: Job) -> Sequence[LazyKernel]:
     kernels = {entry.function: entry.kernel for entry in backend.generated}
-    functions = ordered_functions(kernels.keys(), job)
-    return [LazyKernel(function, kernels[function].name, kernels[function].symint) for function in functions]
+    chosen = [(function, kernels[function]) for function in _functions(job) if function in kernels]
+    return [LazyKernel(function, kernel.name, kernel.symint) for function, kernel in chosen]
 
 
-def _kernel_fragment(owner: str, print_kernel: PrintKernel, kernel: LazyKernel, context: FragmentContext) -> Slots:
-    return {"native_function_definitions": [print_kernel(kernel, owner, context)]}
+def _kernel_fragment(owner: str, printer: LazyPrinter, kernel: LazyKernel, context: FragmentContext) -> Slots:
+    return {"native_function_definitions": [printer.print_kernel(kernel, owner, context)]}
 
 
 def _kernel_file_slots(backend: LazyBackend, job: Job) -> Slots:

@@ -277,7 +277,6 @@ def _initializer(argument: NodeArgument) -> str:
 
 
 def _printing_statement(argument: NodeArgument) -> str:
-    """Statement that prints what a node keeps."""
     name = argument.name
     if not argument.is_optional:
         return f'ss << ", {name}=" << {name};'

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from opwright.backends.dialect.entry_builder import PYTORCH_KERNELS
+from opwright.backends.dialect.entry_fields import PYTORCH_KERNELS
 from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind
 from opwright.backends.dispatch.resolution import Entries, resolve
 from opwright.backends.dispatch.runtime_keys import runtime_keys

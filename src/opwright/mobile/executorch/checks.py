@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Iterable
 
 from opwright.convention import shared_types
 from opwright.convention.shared_types import NoCppType
@@ -11,35 +10,34 @@ from opwright.emit.emitter import Job
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.evalues import unheld_list
-from opwright.mobile.executorch.units import boolean_lists, is_selected, tensors_of_key
+from opwright.mobile.executorch.units import boolean_lists, is_selected, operators, tensors_of_key
 from opwright.mobile.executorch_choices import ExecutorchOptions
-from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutorch
+from opwright.mobile.executorch_operators import ExecutorchOperator
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.span import Span
-
-#: The codes of mistakes, by whether they are warnings.
-_UNHELD_LIST: Final = {False: codes.UNHELD_LIST, True: codes.UNHELD_LIST_WARNING}
-_SEVERAL_RESULTS: Final = {False: codes.SEVERAL_RESULTS, True: codes.SEVERAL_RESULTS_WARNING}
 
 
 def check_types(job: Job, sink: Diagnostics) -> None:
     """Report operators with types that have no C++ types."""
-    for operator in job.of(RunExecutorch).executorch.operators:
+    for operator in operators(job):
         _has_types(operator, job, sink)
 
 
 def check_functions(job: Job, sink: Diagnostics) -> None:
     """Report functions in `Functions.h` that call nothing."""
-    for operator in job.of(RunExecutorch).executorch.operators:
-        _check_function(operator, job, sink)
+    options = job.options.of(ExecutorchOptions)
+    for operator in operators(job) if options.as_reference else ():
+        kernel, is_atens = operator.kernel, options.aten_mode and not operator.is_custom
+        if not is_atens and len(operator.kernels) == 1 and kernel and not kernel.is_default:
+            message = f"the function of `{operator.name}` calls nothing, because it has no default kernel"
+            sink.warning(codes.SPECIAL_KERNEL, message, operator.function.entry)
 
 
 def check_registrations(job: Job, sink: Diagnostics) -> None:
     """Report operators whose kernels cannot be registered, and those whose registrations are wrong."""
     options = job.options.of(ExecutorchOptions)
     unregistered: list[ExecutorchOperator] = []
-    for operator in job.of(RunExecutorch).executorch.operators:
+    for operator in operators(job):
         if not _has_types(operator, job, Diagnostics()):
             continue
         if operator.is_custom and stub_result(operator.function.schema) is None:
@@ -49,7 +47,7 @@ def check_registrations(job: Job, sink: Diagnostics) -> None:
             continue
         _check_keys(operator, job, sink)
         if any(is_selected(operator, kernel, job.selection, options) for kernel in operator.kernels):
-            _check_registration(operator, job, sink)
+            _check_registration(operator, options, sink)
         else:
             unregistered.append(operator)
     _report_unregistered(unregistered, job, sink)
@@ -71,15 +69,6 @@ def _has_types(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> boo
     return True
 
 
-def _check_function(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> None:
-    """Report a function that calls nothing."""
-    kernel, options = operator.kernel, job.options.of(ExecutorchOptions)
-    is_atens = options.aten_mode and not operator.is_custom
-    if options.as_reference and not is_atens and len(operator.kernels) == 1 and kernel and not kernel.is_default:
-        message = f"the function of `{operator.name}` calls nothing, because it has no default kernel"
-        sink.warning(codes.SPECIAL_KERNEL, message, operator.function.entry)
-
-
 def _check_keys(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> None:
     """Report keys of calls for which an operator has no kernel."""
     if any(kernel.is_default for kernel in operator.kernels):
@@ -93,23 +82,21 @@ def _check_keys(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> No
             sink.error(codes.MISSING_KERNEL, message, at, help="add a kernel whose `arg_meta` is `null`")
 
 
-def _check_registration(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> None:
-    """Report a boxed function that would not compile."""
-    function, options = operator.function, job.options.of(ExecutorchOptions)
+def _check_registration(operator: ExecutorchOperator, options: ExecutorchOptions, sink: Diagnostics) -> None:
+    """Report a boxed function that would not compile. What ExecuTorch's program writes all the same is a warning."""
+    function, is_warning = operator.function, options.as_reference
+    report = sink.warning if is_warning else sink.error
     arguments, outs = function.arguments.all, function.arguments.out
     if not outs and not function.schema.returns:
         message = f"`{operator.name}` has neither returns nor `out` arguments"
         sink.error(codes.NO_RESULT, message, function.entry)
     for argument in arguments:
-        wrong = unheld_list(argument.type)
-        if options.aten_mode and argument.type.text == "bool[]":
-            wrong = argument.type.text
-        if wrong:
+        if unheld_list(argument.type) or (options.aten_mode and argument.type.text == "bool[]"):
             message = f"no value of ExecuTorch holds the list `{argument.text}` of `{operator.name}`"
-            _reporter(job, sink)(_UNHELD_LIST[options.as_reference], message, function.entry)
+            report(codes.UNHELD_LIST_WARNING if is_warning else codes.UNHELD_LIST, message, function.entry)
     if not outs and len(function.schema.returns) > 1:
         message = f"`{operator.name}` returns {len(function.schema.returns)} values and has no `out` arguments"
-        _reporter(job, sink)(_SEVERAL_RESULTS[options.as_reference], message, function.entry)
+        report(codes.SEVERAL_RESULTS_WARNING if is_warning else codes.SEVERAL_RESULTS, message, function.entry)
     if not options.as_reference:
         return
     if not arguments:
@@ -121,14 +108,9 @@ def _check_registration(operator: ExecutorchOperator, job: Job, sink: Diagnostic
         sink.warning(codes.REPEATED_VARIABLE, message, function.entry)
 
 
-def _reporter(job: Job, sink: Diagnostics) -> Callable[[str, str, Span], None]:
-    """What reports a mistake that is a warning if the outputs are those of ExecuTorch's program."""
-    return sink.warning if job.options.of(ExecutorchOptions).as_reference else sink.error
-
-
-def _report_unregistered(operators: Iterable[ExecutorchOperator], job: Job, sink: Diagnostics) -> None:
+def _report_unregistered(unregistered: Iterable[ExecutorchOperator], job: Job, sink: Diagnostics) -> None:
     """Report operators without a registration: in one message if the selection has no keys at all."""
-    names = [operator.name for operator in operators]
+    names = [operator.name for operator in unregistered]
     if not names:
         return
     if not job.selection.edge_kernels:

@@ -105,7 +105,6 @@ def _stub(operator: ExecutorchOperator, context: FragmentContext) -> Slots:
 
 
 def _registrations(namespace: ExecutorchNamespace) -> str:
-    """Registrations of the wrappers of a namespace."""
     backend = _backend(namespace.operators)
     statements = [
         registration(plain.plain_wrapper(operator.function, WrapperKind.kernel, backend))
@@ -129,44 +128,36 @@ def _file_slots(headers: str, job: Job) -> Slots:
     }
 
 
-def _schemas(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
-    functions = [operator.function for operator in namespace.operators]
-    return library_slots(namespace.name, functions)
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the sources; none for a run without custom operators."""
     if not custom_operators(job):
         return []
-    template = "executorch/RegisterDispatchKeyCustomOps.cpp"
-    wrappers: AnyEmitter = Emitter(
-        name="executorch_custom_operators_source",
-        family="executorch_sources",
-        template=template,
-        folder="executorch",
-        units=custom_operators,
-        fragment=_wrapper,
-        file_slots=partial(_file_slots, '#include "CustomOpsNativeFunctions.h"'),
-        layout=OneFile(f"Register{PYTORCH_KEY.name}CustomOps.cpp"),
+    kernels, stubs = (
+        Emitter(
+            name=f"executorch_{name}_source",
+            family="executorch_sources",
+            template="executorch/RegisterDispatchKeyCustomOps.cpp",
+            folder="executorch",
+            units=custom_operators,
+            fragment=fragment,
+            file_slots=partial(_file_slots, headers),
+            layout=OneFile(f"Register{PYTORCH_KEY.name}{file}.cpp"),
+        )
+        for name, fragment, headers, file in (
+            ("custom_operators", _wrapper, '#include "CustomOpsNativeFunctions.h"', "CustomOps"),
+            ("stubs", _stub, "", "Stub"),
+        )
     )
-    stubs: AnyEmitter = Emitter(
-        name="executorch_stubs_source",
-        family="executorch_sources",
-        template=template,
-        folder="executorch",
-        units=custom_operators,
-        fragment=_stub,
-        file_slots=partial(_file_slots, ""),
-        layout=OneFile(f"Register{PYTORCH_KEY.name}Stub.cpp"),
-    )
-    declared: AnyEmitter = Emitter(
+    schemas = Emitter(
         name="executorch_schemas_source",
         family="executorch_sources",
         template="executorch/RegisterSchema.cpp",
         folder="executorch",
         units=lambda job: by_namespace(custom_operators(job)),
-        fragment=_schemas,
+        fragment=lambda namespace, context: library_slots(
+            namespace.name, [operator.function for operator in namespace.operators]
+        ),
         file_slots=file_slots,
         layout=OneFile("RegisterSchema.cpp"),
     )
-    return [wrappers, stubs, declared]
+    return [kernels, stubs, schemas]

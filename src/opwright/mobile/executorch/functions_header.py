@@ -11,12 +11,8 @@ from opwright.mobile.executorch_operators import ExecutorchOperator, RunExecutor
 
 
 def _fragment(namespace: ExecutorchNamespace, context: FragmentContext) -> Slots:
-    functions = [
-        _function(operator, context)
-        for operator in namespace.operators
-        if context.selection.is_root_named(operator.name)
-    ]
-    body = "\n".join(functions)
+    chosen = [operator for operator in namespace.operators if context.selection.is_root_named(operator.name)]
+    body = "\n".join([_function(operator, context) for operator in chosen])
     return {"Functions_declarations": [f"\n{opening(namespace.name)}\n{body}\n{closing(namespace.name)}\n"]}
 
 

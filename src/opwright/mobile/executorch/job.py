@@ -9,7 +9,7 @@ from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.mobile.executorch_dialect.kernel_fields import pytorch_kernels
-from opwright.mobile.executorch_dialect.loader import load_custom, merge
+from opwright.mobile.executorch_dialect.loader import load, merge
 from opwright.mobile.executorch_operators import ExecutorchOperator, ExecutorchOperators, RunExecutorch
 from opwright.mobile.rows import EXECUTORCH
 from opwright.model.catalog import Catalog
@@ -32,7 +32,7 @@ def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics, _: Ma
         operators = _pytorch_operators(context, as_reference=as_reference)
     else:
         operators = EXECUTORCH.load(files.functions, context)
-    custom = load_custom(files.custom, context)
+    custom = load(files.custom, context, is_custom=True)
     chosen = [operator for operator in operators if selection.selects(operator.function)]
     chosen_custom = [operator for operator in custom if selection.selects(operator.function)]
     merged = merge(chosen, chosen_custom, sink, as_reference=as_reference)
@@ -47,7 +47,6 @@ def load_executorch_job(request: Request, rules: Rules, sink: Diagnostics, _: Ma
 
 
 def _pytorch_operators(context: LoadContext, *, as_reference: bool) -> Sequence[ExecutorchOperator]:
-    """All operators of PyTorch, for ATen mode."""
     catalog = NATIVE_FUNCTIONS.load_inputs(context)
     assert catalog is not None, "inputs without operators are refused"
     kernels = pytorch_kernels(catalog, as_reference=as_reference)

@@ -15,21 +15,9 @@ from opwright.mobile.executorch.evalues import ValueChoices, ValueConversion, co
 from opwright.mobile.executorch.units import KernelEntry, boolean_lists, function_signature, is_selected, kernels
 from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.schema.function import Argument
-from opwright.source.records import NamedTuple
 
 #: The indentation of statements in a boxed function.
 _IN_BODY = " " * 8
-
-
-class _Result(NamedTuple):
-    """What a boxed function does with the result of a kernel.
-
-    `before` precedes the call, `after` follows it, and `outputs` are the positions of the outputs on the stack.
-    """
-
-    before: str
-    after: str
-    outputs: Sequence[int]
 
 
 def _fragment(entry: KernelEntry, context: FragmentContext) -> Slots:
@@ -48,12 +36,21 @@ def _registration(entry: KernelEntry, context: FragmentContext) -> str:
     bindings = function_signature(operator, aten_mode=options.aten_mode).bindings
     arguments = [binding.argument for binding in bindings if isinstance(binding.argument, Argument)]
     conversions = [convert(argument, choices) for argument in arguments]
-    count = len(arguments) + 1
-    result = _result(entry, len(arguments), aten_mode=options.aten_mode)
+    taken = [f"EValue& {argument.name} = *stack[{index}];" for index, argument in enumerate(arguments)]
+    converted = [line for each in conversions for line in (*each.declarations, *each.statements)]
+    count, outs = len(arguments), function.arguments.out
+    # What precedes the call of the kernel and follows it, and the positions of the outputs on the stack.
+    before, after, outputs = "", "", [count]
+    if outs and function.schema.returns:
+        outputs = [*range(count - len(outs), count)]
+    elif outs:
+        after = f"stack[{count}] = &{outs[0].name};"
+    else:
+        returned = function_signature(operator, aten_mode=options.aten_mode).returns.text
+        before, after = f"{returned} result_ = ", f"*stack[{count}] = EValue(result_);"
     key = "" if kernel.is_default else f'\n    "{kernel.key}",'
     logs = [
-        f"internal::event_tracer_log_evalue(context.internal_event_tracer(), *stack[{output}]);"
-        for output in result.outputs
+        f"internal::event_tracer_log_evalue(context.internal_event_tracer(), *stack[{output}]);" for output in outputs
     ]
     return "\n".join(
         [
@@ -61,16 +58,16 @@ def _registration(entry: KernelEntry, context: FragmentContext) -> str:
             "Kernel(",
             f'    "{operator.name}",{key}',
             f"    []({executorch.CONTEXT}, Span<EValue*> stack) {{",
-            f"{_IN_BODY}ET_KERNEL_CHECK_MSG(context, stack.size() == {count}, InvalidProgram, /*void*/, "
-            f'"Expected %" ET_PRIsize_t "args received %" ET_PRIsize_t, (size_t){count}, stack.size());',
-            _IN_BODY + "\n\t".join(_statements(arguments, conversions)),
+            f"{_IN_BODY}ET_KERNEL_CHECK_MSG(context, stack.size() == {count + 1}, InvalidProgram, /*void*/, "
+            f'"Expected %" ET_PRIsize_t "args received %" ET_PRIsize_t, (size_t){count + 1}, stack.size());',
+            _IN_BODY + "\n\t".join(taken + converted),
             "",
             f"{_IN_BODY}try {{" if options.exception_boundary else "",
             f"{_IN_BODY}internal::EventTracerProfileOpScope event_tracer_op_scope("
             f'context.internal_event_tracer(), "native_call_{function.name}");',
             f'{_IN_BODY}EXECUTORCH_SCOPE_PROF("native_call_{function.name}");',
-            f"{_IN_BODY}{result.before}{_call(entry, conversions, context)}",
-            f"{_IN_BODY}{result.after}",
+            f"{_IN_BODY}{before}{_call(entry, conversions, context)}",
+            f"{_IN_BODY}{after}",
             _IN_BODY + "\n".join(logs),
             "",
             *(_CATCH if options.exception_boundary else [""]),
@@ -90,13 +87,6 @@ _CATCH = (
 )
 
 
-def _statements(arguments: Sequence[Argument], conversions: Sequence[ValueConversion]) -> list[str]:
-    """Statements that take the values from the stack and convert them."""
-    taken = [f"EValue& {argument.name} = *stack[{index}];" for index, argument in enumerate(arguments)]
-    converted = [line for each in conversions for line in (*each.declarations, *each.statements)]
-    return taken + converted
-
-
 def _call(entry: KernelEntry, conversions: Sequence[ValueConversion], context: FragmentContext) -> str:
     """Call of the kernel, in ATen mode of the function in `Functions.h`."""
     operator, kernel = entry
@@ -109,22 +99,6 @@ def _call(entry: KernelEntry, conversions: Sequence[ValueConversion], context: F
     # ExecuTorch's program writes the comma after the context also where nothing follows.
     comma = ", " if passed or options.as_reference else ""
     return f"{callee}(context{comma}{passed});"
-
-
-def _result(entry: KernelEntry, count: int, *, aten_mode: bool) -> _Result:
-    """What is done with the result of a kernel with `count` arguments: the outs are the last of them."""
-    function = entry.operator.function
-    outs = function.arguments.out
-    if outs and function.schema.returns:
-        return _Result("", "", range(count - len(outs), count))
-    if outs:
-        return _Result("", f"stack[{count}] = &{outs[0].name};", [count])
-    returned = function_signature(entry.operator, aten_mode=aten_mode).returns.text
-    return _Result(f"{returned} result_ = ", f"*stack[{count}] = EValue(result_);", [count])
-
-
-def _shard_key(entry: KernelEntry) -> str:
-    return f"{entry.operator.function.root_name}:{entry.kernel.key}"
 
 
 def _file_slots(job: Job) -> Slots:
@@ -147,6 +121,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=kernels,
             fragment=_fragment,
             file_slots=_file_slots,
-            layout=Sharded(f"{name}.cpp", 1, _shard_key),
+            layout=Sharded(f"{name}.cpp", 1, lambda entry: f"{entry.operator.function.root_name}:{entry.kernel.key}"),
         )
     ]

@@ -8,10 +8,8 @@ from typing import Final
 
 from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS as NATIVE_FIELDS
+from opwright.mobile.executorch_operators import DTYPES
 from opwright.source.records import NamedTuple
-
-#: Name of a dtype -> its number in keys.
-DTYPES: Final = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Float": 6, "Double": 7, "Bool": 11}
 
 
 class TensorSpec(NamedTuple):
@@ -33,15 +31,12 @@ def kernel_keys(
     ['v1/6;0,1|6;0,1', 'v1/7;0,1|7;0,1']
     """
     used = list(dict.fromkeys([spec.type_alias for spec in specs]))
-    return [
-        _key(specs, dict(zip(used, dtypes, strict=True)), as_reference)
-        for dtypes in product(*[aliases[alias] for alias in used])
-    ]
-
-
-def _key(specs: Sequence[TensorSpec], dtypes: Mapping[str, str], as_reference: bool) -> str:
-    tensors = [tensor_key(dtypes[spec.type_alias], spec.dim_order, as_reference=as_reference) for spec in specs]
-    return f"v1/{'|'.join(tensors)}"
+    keys = []
+    for combination in product(*[aliases[alias] for alias in used]):
+        dtypes = dict(zip(used, combination, strict=True))
+        tensors = [tensor_key(dtypes[spec.type_alias], spec.dim_order, as_reference=as_reference) for spec in specs]
+        keys.append(f"v1/{'|'.join(tensors)}")
+    return keys
 
 
 def tensor_key(dtype: str, dim_order: Sequence[int], *, as_reference: bool = False) -> str:

@@ -3,46 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
-from opwright.mobile.executorch_dialect.fields import DTYPES, KERNEL_FIELDS, TensorSpec, kernel_keys
-from opwright.mobile.executorch_operators import DEFAULT_KEY, ExecutorchKernel
+from opwright.mobile.executorch_dialect.fields import KERNEL_FIELDS, TensorSpec, kernel_keys
+from opwright.mobile.executorch_operators import DEFAULT_KEY, DTYPES, ExecutorchKernel
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU, DispatchKey
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import Kernel, UnlinkedFunction
+from opwright.model.native_function import UnlinkedFunction
 from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
-from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
 
-class DispatchRanks:
-    """Dispatch keys of a file in the order in which they first occur.
+def dispatch_ranks(
+    entries: Iterable[tuple[UnlinkedFunction, MappingNode | None]], *, sorts_keys: bool = False
+) -> Mapping[DispatchKey, int]:
+    """Dispatch keys of a file with their places in the order in which they first occur.
 
     ExecuTorch's program takes the kernel of an operator whose key is the last of them. With `sorts_keys`, it sorts
     the fields of `dispatch` before.
     """
-
-    __slots__ = ("_ranks",)
-
-    def __init__(
-        self, entries: Iterable[tuple[UnlinkedFunction, MappingNode | None]], *, sorts_keys: bool = False
-    ) -> None:
-        ranks: dict[DispatchKey, int] = {}
-        for function, entry in entries:
-            for key in _sorted_keys(function, entry) if sorts_keys else function.kernels:
-                ranks.setdefault(key, len(ranks))
-        self._ranks: Final[Mapping[DispatchKey, int]] = ranks
-
-    def last(self, function: UnlinkedFunction) -> Kernel | None:
-        """Kernel whose key is the last one; None for an operator without kernels."""
-        key = max(function.kernels, key=self._ranks.__getitem__, default=None)
-        return None if key is None else function.kernels[key]
+    ranks: dict[DispatchKey, int] = {}
+    for function, entry in entries:
+        for key in _sorted_keys(function, entry) if sorts_keys else function.kernels:
+            ranks.setdefault(key, len(ranks))
+    return ranks
 
 
 def _sorted_keys(function: UnlinkedFunction, entry: MappingNode | None) -> list[DispatchKey]:
@@ -57,12 +47,12 @@ def _sorted_keys(function: UnlinkedFunction, entry: MappingNode | None) -> list[
 
 
 def dispatched_kernel(
-    function: UnlinkedFunction, ranks: DispatchRanks, *, as_reference: bool
+    function: UnlinkedFunction, ranks: Mapping[DispatchKey, int], *, as_reference: bool
 ) -> ExecutorchKernel | None:
     """Kernel of an operator with `dispatch`: that of the CPU, or as ExecuTorch's program takes it."""
-    kernel = None if as_reference else function.kernels.get(CPU)
-    kernel = kernel or ranks.last(function)
-    return None if kernel is None else ExecutorchKernel(DEFAULT_KEY, kernel.name, kernel.namespace)
+    kernels = function.kernels
+    key = CPU if CPU in kernels and not as_reference else max(kernels, key=ranks.__getitem__, default=None)
+    return None if key is None else ExecutorchKernel(DEFAULT_KEY, kernels[key].name, kernels[key].namespace)
 
 
 def pytorch_kernels(catalog: Catalog, *, as_reference: bool) -> dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]]:
@@ -70,7 +60,7 @@ def pytorch_kernels(catalog: Catalog, *, as_reference: bool) -> dict[UnlinkedFun
 
     ExecuTorch's program leaves out operators that are implemented by another form of the same operation.
     """
-    ranks = DispatchRanks([(function, None) for function in catalog.functions])
+    ranks = dispatch_ranks([(function, None) for function in catalog.functions])
     kernels: dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]] = {}
     for function in catalog.functions:
         kernel = dispatched_kernel(function, ranks, as_reference=True)
@@ -88,8 +78,6 @@ _ITEM_FIELDS: Final = [field.name for field in KERNEL_FIELDS]
 
 class _Aliases:
     """Aliases of an entry, and what their readers need."""
-
-    __slots__ = ("context", "dim_orders", "dtypes", "function")
 
     def __init__(self, entry: MappingNode, function: UnlinkedFunction, context: LoadContext) -> None:
         self.context: Final = context
@@ -144,12 +132,12 @@ def read_kernels(
         if kernel is None or not isinstance(item, MappingNode):
             continue
         scalar, namespace, name = kernel
-        keys = _keys(item, aliases, sorts_arguments=sorts_arguments)
-        for key in keys.texts:
+        keys, arguments = _keys(item, aliases, sorts_arguments=sorts_arguments)
+        for key in keys:
             earlier = first.get(key)
             if earlier is None:
                 first[key] = scalar.span
-                kernels.append(ExecutorchKernel(key, name, namespace, keys.arguments))
+                kernels.append(ExecutorchKernel(key, name, namespace, arguments))
             else:
                 message = f"two kernels of `{function.name}` have the key `{key}`"
                 also = (Label(earlier, "first kernel", primary=False),)
@@ -192,37 +180,33 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
     return scalar, f"{'::'.join(namespaces) or 'at'}::native", name
 
 
-class _Keys(NamedTuple):
-    """Keys of a kernel, and the arguments whose dtypes and dim orders they have."""
-
-    texts: Sequence[str]
-    arguments: tuple[str, ...] = ()
+_Keys: TypeAlias = tuple[Sequence[str], tuple[str, ...]]
+"""Keys of a kernel, and the arguments whose dtypes and dim orders they have."""
 
 
 def _keys(item: MappingNode, aliases: _Aliases, *, sorts_arguments: bool) -> _Keys:
     """Keys of a kernel; none if it has a fault, which is reported."""
     node = item.get("arg_meta")
     if node is None or (isinstance(node, Scalar) and node.kind == "null"):
-        return _Keys([DEFAULT_KEY])
+        return [DEFAULT_KEY], ()
     context = aliases.context
     arguments = expect_mapping(node, "`arg_meta`", context.sink)
     if arguments is None:
-        return _Keys(())
+        return (), ()
     check_unique_keys(arguments, context.sink)
     specs: dict[str, TensorSpec] = {}
     for name, value in arguments.entries:
         _check_argument(name, aliases)
         spec = _tensor_spec(name.value, value, aliases)
         if spec is None:
-            return _Keys(())
+            return (), ()
         specs[name.value] = spec
     if any(dtype.value not in DTYPES for spec in specs.values() for dtype in aliases.dtypes[spec.type_alias]):
-        return _Keys(())
+        return (), ()
     return _ordered_keys(specs, arguments, aliases, sorts_arguments=sorts_arguments)
 
 
 def _check_argument(name: Scalar, aliases: _Aliases) -> None:
-    """Report an argument that the operator does not have."""
     arguments = [argument.name for argument in aliases.function.schema.arguments.all]
     if name.value in arguments:
         return
@@ -271,7 +255,7 @@ def _ordered_keys(
     dtypes = {alias: [dtype.value for dtype in items] for alias, items in aliases.dtypes.items()}
     keys = kernel_keys([specs[name] for name in right_order], dtypes)
     if not context.tolerant:
-        return _Keys(keys, tuple(right_order))
+        return keys, tuple(right_order)
     order = sorted(specs) if sorts_arguments else list(specs)
     if set(kernel_keys([specs[name] for name in order], dtypes)) != set(keys):
         wrong = next(name for name, right in zip(order, right_order, strict=True) if name != right)
@@ -281,4 +265,4 @@ def _ordered_keys(
     if any(len(spec.dim_order) == 1 for spec in specs.values()):
         message = "keys have a comma after the only dimension of a tensor"
         context.sink.warning(codes.ONE_DIMENSION, message, arguments.span)
-    return _Keys(kernel_keys([specs[name] for name in order], dtypes, as_reference=True), tuple(order))
+    return kernel_keys([specs[name] for name in order], dtypes, as_reference=True), tuple(order)

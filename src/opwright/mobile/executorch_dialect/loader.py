@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -16,10 +16,11 @@ from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
 from opwright.mobile.executorch_dialect.fields import ENTRY_FIELDS
-from opwright.mobile.executorch_dialect.kernel_fields import DispatchRanks, dispatched_kernel, read_kernels
+from opwright.mobile.executorch_dialect.kernel_fields import dispatch_ranks, dispatched_kernel, read_kernels
 from opwright.mobile.executorch_operators import ExecutorchKernel, ExecutorchOperator
 from opwright.mobile.rows import EXECUTORCH
 from opwright.model.catalog import Catalog, PartialCatalog
+from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import UnlinkedFunction, link_functions
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
@@ -47,32 +48,22 @@ def merge(
     """
     if as_reference:
         _report(operators, custom, sink)
-        return _merge_as_reference(operators, custom)
-    kernels = _kernels_by_name(operators, custom, lambda operator: operator.name)
-    replaced = {operator.name for operator in custom}
-    others = [operator for operator in operators if operator.name not in replaced]
-    return tuple([operator._replace(kernels=kernels[operator.name]) for operator in (*others, *custom)])
-
-
-def _merge_as_reference(
-    operators: Sequence[ExecutorchOperator], custom: Sequence[ExecutorchOperator]
-) -> tuple[ExecutorchOperator, ...]:
-    kernels = _kernels_by_name(operators, custom, lambda operator: operator.function.name.text)
-    several = {operator.name for operator in custom if len(kernels[operator.function.name.text]) > 1}
-    others = [operator for operator in operators if operator.name not in several]
-    return tuple([operator._replace(kernels=kernels[operator.function.name.text]) for operator in (*others, *custom)])
-
-
-def _kernels_by_name(
-    operators: Sequence[ExecutorchOperator],
-    custom: Sequence[ExecutorchOperator],
-    name: Callable[[ExecutorchOperator], str],
-) -> dict[str, tuple[ExecutorchKernel, ...]]:
-    """Kernels of the operators by name. A later kernel of the same key takes the place of an earlier one."""
+    shared_name = _plain_name if as_reference else _full_name
     kernels: dict[str, dict[str, ExecutorchKernel]] = {}
     for operator in (*operators, *custom):
-        kernels.setdefault(name(operator), {}).update({kernel.key: kernel for kernel in operator.kernels})
-    return {operator: tuple(entry_kernels.values()) for operator, entry_kernels in kernels.items()}
+        # A later kernel of the same key takes the place of an earlier one.
+        kernels.setdefault(shared_name(operator), {}).update({kernel.key: kernel for kernel in operator.kernels})
+    replaced = {operator.name for operator in custom if not as_reference or len(kernels[_plain_name(operator)]) > 1}
+    merged = [*[operator for operator in operators if operator.name not in replaced], *custom]
+    return tuple([operator._replace(kernels=tuple(kernels[shared_name(operator)].values())) for operator in merged])
+
+
+def _full_name(operator: ExecutorchOperator) -> str:
+    return operator.name
+
+
+def _plain_name(operator: ExecutorchOperator) -> str:
+    return operator.function.name.text
 
 
 def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[ExecutorchOperator], sink: Diagnostics) -> None:
@@ -91,20 +82,13 @@ def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[Executorch
             sink.warning(codes.SAME_NAME, message, operator.function.entry, also=also)
 
 
-def load(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
-    """Operators of files like `functions.yaml`, which may name operators of PyTorch."""
-    return _load_files(files, context, is_custom=False)
-
-
-def load_custom(files: Sequence[SourceFile], context: LoadContext) -> tuple[ExecutorchOperator, ...]:
-    """Operators of files of custom operators, each with its whole schema."""
-    return _load_files(files, context, is_custom=True)
-
-
-def _load_files(
-    files: Sequence[SourceFile], context: LoadContext, *, is_custom: bool
+def load(
+    files: Sequence[SourceFile], context: LoadContext, *, is_custom: bool = False
 ) -> tuple[ExecutorchOperator, ...]:
-    """Operators of files, each once with the kernels of all files."""
+    """Operators of files, each once with the kernels of all files.
+
+    Files like `functions.yaml` may name operators of PyTorch, those of custom operators have their whole schemas.
+    """
     operators: dict[str, ExecutorchOperator] = {}
     loaded = [_load_file(file, context, is_custom=is_custom) for file in files]
     if len(loaded) == 1:
@@ -133,19 +117,17 @@ def _report_repetitions(first: ExecutorchOperator, other: ExecutorchOperator, si
 
 def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
     """Operators of all entries without faults; faults go to the sink of the context."""
-    file_sink = Diagnostics()
-    nodes = _load_entries(file, context._replace(sink=file_sink), is_custom=is_custom)
-    functions = list(nodes)
-    kernels = _file_kernels(nodes, context._replace(sink=file_sink), is_custom=is_custom)
-    context.sink.extend(file_sink)
+    file_context = context._replace(sink=Diagnostics())
+    nodes = _load_entries(file, file_context, is_custom=is_custom)
+    kernels = _file_kernels(nodes, file_context, is_custom=is_custom)
+    context.sink.extend(file_context.sink)
     return [
         ExecutorchOperator(function, str(function.schema), kernels[function], is_custom)
-        for function in link_functions(functions, (), ())
+        for function in link_functions(list(nodes), (), ())
     ]
 
 
 def _load_entries(file: SourceFile, context: LoadContext, *, is_custom: bool) -> dict[UnlinkedFunction, MappingNode]:
-    """Functions of a file, each once, with their entries."""
     items = _items(file, context)
     tags = frozenset(load_tags(TAGS.files(context.inputs)[0], Diagnostics()))
     named = [node.value for item in items if isinstance(node := item.get("op"), Scalar)]
@@ -243,21 +225,24 @@ def _read_op(operators: NamedOperators, context: LoadContext, node: Node, builde
 def _file_kernels(
     nodes: dict[UnlinkedFunction, MappingNode], context: LoadContext, *, is_custom: bool
 ) -> dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]]:
-    """Kernels of each function of a file."""
     # In functions.yaml, ExecuTorch's program sorts the fields of all mappings.
-    if any(entry.entry("kernels") is not None for entry in nodes.values()):
-        return {
-            function: read_kernels(entry, function, context, sorts_arguments=not is_custom)
-            if _has_kernels(entry)
-            else _missing_kernels(entry, function, context)
-            for function, entry in nodes.items()
-        }
-    ranks = DispatchRanks(nodes.items(), sorts_keys=not is_custom)
-    return {function: _dispatched_kernels(entry, function, ranks, context) for function, entry in nodes.items()}
+    if not any(entry.entry("kernels") is not None for entry in nodes.values()):
+        ranks = dispatch_ranks(nodes.items(), sorts_keys=not is_custom)
+        return {function: _dispatched_kernels(entry, function, ranks, context) for function, entry in nodes.items()}
+    kernels: dict[UnlinkedFunction, tuple[ExecutorchKernel, ...]] = {}
+    for function, entry in nodes.items():
+        if _has_kernels(entry):
+            kernels[function] = read_kernels(entry, function, context, sorts_arguments=not is_custom)
+        elif not context.tolerant and entry.get("dispatch") is not None:
+            kernels[function] = _dispatched_kernels(entry, function, dispatch_ranks([(function, entry)]), context)
+        else:
+            kernels[function] = ()
+            _report_missing(entry, function, context)
+    return kernels
 
 
 def _dispatched_kernels(
-    entry: MappingNode, function: UnlinkedFunction, ranks: DispatchRanks, context: LoadContext
+    entry: MappingNode, function: UnlinkedFunction, ranks: Mapping[DispatchKey, int], context: LoadContext
 ) -> tuple[ExecutorchKernel, ...]:
     """Kernel of an entry of the old style."""
     kernel = dispatched_kernel(function, ranks, as_reference=context.tolerant)
@@ -280,16 +265,6 @@ def _has_kernels(entry: MappingNode) -> bool:
     )
 
 
-def _missing_kernels(
-    entry: MappingNode, function: UnlinkedFunction, context: LoadContext
-) -> tuple[ExecutorchKernel, ...]:
-    """What stands in for `kernels` in an entry without them, where others have them: the field `dispatch`."""
-    if not context.tolerant and entry.get("dispatch") is not None:
-        return _dispatched_kernels(entry, function, DispatchRanks([(function, entry)]), context)
-    _report_missing(entry, function, context)
-    return ()
-
-
 def _report_missing(entry: MappingNode, function: UnlinkedFunction, context: LoadContext) -> None:
     message, at = f"`{function.name}` has no kernel", _name_span(entry)
     if context.tolerant:
@@ -299,7 +274,6 @@ def _report_missing(entry: MappingNode, function: UnlinkedFunction, context: Loa
 
 
 def _name_span(entry: MappingNode) -> Span:
-    """Span of the name in an entry."""
     node = entry.get("op") or entry.get("func")
     if not isinstance(node, Scalar):
         return entry.span
@@ -332,8 +306,6 @@ class NamedOperator(NamedTuple):
 
 class NamedOperators:
     """Operators of PyTorch with some names. All operators are loaded when another one is asked for."""
-
-    __slots__ = ("_catalog", "_context", "_operators")
 
     def __init__(self, names: Iterable[str], context: LoadContext) -> None:
         self._context: Final = context

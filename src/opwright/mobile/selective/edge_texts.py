@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from opwright.mobile.executorch_operators import DEFAULT_KEY, DTYPES
 from opwright.mobile.selective.files import Files
 from opwright.source.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
-
-#: The key of a kernel for all dtypes.
-DEFAULT_KEY: Final = "default"
 
 #: The number of each dtype in kernel keys; the names are those of C++ enumerators.
 _DTYPE_NAMES: Final = (
@@ -20,14 +18,7 @@ _DTYPE_NAMES: Final = (
     *("Float8_e4m3fnuz", "UInt16", "UInt32", "Uint64"),
 )
 #: The dtypes that `--ops_dict` may name, with the numbers that differ from those of the list above in their names.
-_NAMED_DTYPES: Final = {
-    **{name: _DTYPE_NAMES.index(name) for name in ("Byte", "Char", "Short", "Int", "Long", "Float", "Double", "Bool")},
-    "QInt8": 12,
-    "QUInt8": 13,
-    "QInt32": 14,
-    "QUInt4X2": 16,
-    "QUInt2X4": 17,
-}
+_NAMED_DTYPES: Final = {**DTYPES, "QInt8": 12, "QUInt8": 13, "QInt32": 14, "QUInt4X2": 16, "QUInt2X4": 17}
 
 _VARIANTS: Final = """\
 #pragma once

@@ -25,8 +25,6 @@ from opwright.source.yaml import load_yaml
 class Files:
     """Input files with the places of their names. Mistakes go to the sink."""
 
-    __slots__ = ("_scalars", "sink")
-
     def __init__(self, sink: Diagnostics) -> None:
         self.sink = sink
         self._scalars: dict[str, dict[str, Scalar]] = {}

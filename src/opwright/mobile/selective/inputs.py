@@ -83,7 +83,6 @@ def _names_in_text(file: SourceFile) -> dict[str, Span | None]:
 
 
 def _model_file(path: str, files: Files, graph: Graph) -> Selection:
-    """Selection of all models in a file."""
     value = files.value(path, MODELS, "a file of models")
     selection = Selection(everything=False)
     for model in value if isinstance(value, list) else [value]:

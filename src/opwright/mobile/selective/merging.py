@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from opwright.mobile.selective.files import Files
 from opwright.model.selection import Selection, merge
@@ -32,12 +33,7 @@ def listed_paths(argument: str, files: Files, *, in_folders: bool) -> list[str]:
 
 def union_of(selections: Sequence[Selection]) -> Selection:
     """Union of selections; a single one stays as it is, and none selects nothing."""
-    if not selections:
-        return Selection(everything=False)
-    union = selections[0]
-    for selection in selections[1:]:
-        union = merge(union, selection)
-    return union
+    return reduce(merge, selections) if selections else Selection(everything=False)
 
 
 def with_source(selection: Selection, source: str) -> Selection:

@@ -112,7 +112,6 @@ def _with(selection: Selection, names: Iterable[str], request: ModelRequest, fla
 
 
 def _what_else(model: ModelEntry) -> Selection:
-    """What a model needs besides operators."""
     return Selection(
         everything=False,
         kernel_dtypes={tag: tuple(dtypes) for tag, dtypes in model.get("kernel_metadata", {}).items()},

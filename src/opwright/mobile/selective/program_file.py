@@ -6,11 +6,12 @@ the way to the calls of kernels, by their numbers in ExecuTorch's schema/program
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
 
 from opwright.mobile.selective.files import Files
 from opwright.source.codes import MODEL_DAMAGED
+from opwright.source.records import NamedTuple
 
 #: The bytes from the fifth on in each model file.
 IDENTIFIER: Final = b"ET12"
@@ -33,30 +34,28 @@ _TENSOR: Final = 5
 _TENSOR_LISTS: Final = (10, 11)
 
 
+Element = TypeVar("Element")
+
+
 class _Damaged(Exception):
     """The bytes are no model file."""
 
 
-class _Table:
-    """A table of a FlatBuffer."""
-
-    __slots__ = ("_data", "_start")
-
-    def __init__(self, data: bytes, start: int) -> None:
-        self._data = data
-        self._start = start
+class _Table(NamedTuple):
+    data: bytes
+    start: int
 
     def _number(self, start: int, size: int, *, signed: bool = False) -> int:
-        if not 0 <= start <= len(self._data) - size:
+        if not 0 <= start <= len(self.data) - size:
             raise _Damaged
-        return int.from_bytes(self._data[start : start + size], "little", signed=signed)
+        return int.from_bytes(self.data[start : start + size], "little", signed=signed)
 
     def _field(self, number: int) -> int | None:
         """Where a field is; None if the table leaves it out."""
-        offsets = self._start - self._number(self._start, 4, signed=True)
+        offsets = self.start - self._number(self.start, 4, signed=True)
         place = 4 + 2 * number
         offset = self._number(offsets + place, 2) if place + 2 <= self._number(offsets, 2) else 0
-        return self._start + offset if offset else None
+        return self.start + offset if offset else None
 
     def integer(self, number: int, size: int = 4) -> int:
         """An integer field."""
@@ -68,7 +67,7 @@ class _Table:
         place = self._field(number)
         if place is None:
             raise _Damaged
-        return _Table(self._data, place + self._number(place, 4))
+        return _Table(self.data, place + self._number(place, 4))
 
     def _vector(self, number: int, size: int) -> tuple[int, int]:
         """Start and the length of a field that is a vector with elements of a size."""
@@ -77,7 +76,7 @@ class _Table:
             return 0, 0
         start = place + self._number(place, 4)
         length = self._number(start, 4)
-        if start + 4 + length * size > len(self._data):
+        if start + 4 + length * size > len(self.data):
             raise _Damaged
         return start + 4, length
 
@@ -85,7 +84,7 @@ class _Table:
         """A field that is a text."""
         start, length = self._vector(number, 1)
         try:
-            return self._data[start : start + length].decode()
+            return self.data[start : start + length].decode()
         except ValueError:
             raise _Damaged from None
 
@@ -98,7 +97,7 @@ class _Table:
         """A field that is a vector of tables."""
         start, length = self._vector(number, 4)
         places = [start + 4 * index for index in range(length)]
-        return [_Table(self._data, place + self._number(place, 4)) for place in places]
+        return [_Table(self.data, place + self._number(place, 4)) for place in places]
 
 
 def operators_of(data: bytes, path: str, files: Files) -> dict[str, list[str]]:
@@ -138,19 +137,13 @@ def _calls(plan: _Table, keys: dict[str, set[str]]) -> Iterator[tuple[str, str]]
                     for tensor in _tensors(values, _at(values, index))
                 ]
                 key = f"v1/{'|'.join(tensors)}" if tensors else "v1"
-                yield names[_index(call.integer(_CALL_OPERATOR), names)], key
+                yield _at(names, call.integer(_CALL_OPERATOR)), key
 
 
-def _index(index: int, items: list[str]) -> int:
+def _at(items: Sequence[Element], index: int) -> Element:
     if not 0 <= index < len(items):
         raise _Damaged
-    return index
-
-
-def _at(values: list[_Table], index: int) -> _Table:
-    if not 0 <= index < len(values):
-        raise _Damaged
-    return values[index]
+    return items[index]
 
 
 def _tensors(values: list[_Table], value: _Table) -> list[str]:

@@ -36,18 +36,15 @@ def render_text(report: SelectionReport, *, with_dropped: bool = False) -> str:
     if report.is_everything:
         lines.append("an input keeps all operators")
     if report.operators:
-        lines += ["", *_table(_kept_rows(report.operators.values()))]
+        rows = [
+            (entry.operator.name, str(len(entry.overloads)), str(entry.kernels), _short_reason(entry))
+            for entry in report.operators.values()
+        ]
+        lines += ["", *_table(rows)]
     if with_dropped and report.dropped:
         rows = [(name, str(overloads), str(count), "dropped") for name, (overloads, count) in report.dropped.items()]
         lines += ["", *_table(rows)]
     return "\n".join([*lines, ""])
-
-
-def _kept_rows(operators: Iterable[KeptOperator]) -> list[_Row]:
-    return [
-        (entry.operator.name, str(len(entry.overloads)), str(entry.kernels), _short_reason(entry))
-        for entry in operators
-    ]
 
 
 def _table(rows: list[_Row]) -> list[str]:

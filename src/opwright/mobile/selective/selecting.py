@@ -8,10 +8,10 @@ from opwright.dialects.selection.loader import check_selection
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import base_name, graph_of
 from opwright.mobile.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
+from opwright.mobile.selective.merging import union_of
 from opwright.mobile.selective.reports import SelectionReport, selection_report
 from opwright.mobile.selective.shapes import GRAPH
-from opwright.model.catalog import Catalog
-from opwright.model.selection import Selection, merge
+from opwright.model.selection import Selection
 from opwright.release.tree import rules_of
 from opwright.run.loading import load_job, with_libraries
 from opwright.run.request import Request
@@ -55,18 +55,20 @@ def select_operators(request: SelectRequest, sink: Diagnostics) -> SelectionOutc
     """Union of all inputs, closed over the graph. Raises FaultsFound with all mistakes in them."""
     files = Files(sink)
     graph: Graph = graph_of(files.value(request.graph, GRAPH, "a dependency graph")) if request.graph else {}
-    inputs = _read_inputs(request, files, graph)
+    inputs = [read_input(path, files, graph, training=request.training) for path in request.paths]
+    if request.names:
+        names = selection_of_roots(dict.fromkeys(request.names), COMMAND_LINE, training=request.training)
+        inputs.append(SelectionInput(COMMAND_LINE, "names", names))
     sink.raise_if_errors()
-    union = inputs[0].selection if inputs else Selection(everything=False)
-    for each in inputs[1:]:
-        union = merge(union, each.selection)
+    union = union_of([each.selection for each in inputs])
     if not union.operators and not union.everything:
         files.warn(NOTHING_SELECTED, "the inputs select no operator")
     needed_by: dict[str, str] = {}
     roots = union
     if request.graph:
         union, needed_by = close(union, graph, request.graph, files)
-    catalog = _load_catalog(request.catalog, sink)
+    rules = rules_of(request.catalog.inputs, request.catalog.release, sink)
+    catalog = with_libraries(load_job(request.catalog, rules, sink, {}), request.catalog, sink).catalog
     check_selection(union, catalog, sink)
     sink.raise_if_errors()
     if request.graph:
@@ -74,25 +76,10 @@ def select_operators(request: SelectRequest, sink: Diagnostics) -> SelectionOutc
     return SelectionOutcome(union, selection_report(union, inputs, needed_by, catalog))
 
 
-def _read_inputs(request: SelectRequest, files: Files, graph: Graph) -> list[SelectionInput]:
-    inputs = [read_input(path, files, graph, training=request.training) for path in request.paths]
-    if request.names:
-        roots = selection_of_roots(dict.fromkeys(request.names), COMMAND_LINE, training=request.training)
-        inputs.append(SelectionInput(COMMAND_LINE, "names", roots))
-    return inputs
-
-
 def _check_roots(selection: Selection, graph: Graph, path: str, files: Files) -> None:
-    """Warn about root operators that the graph does not have."""
     nodes = {*graph, *[name for dependencies in graph.values() for name in dependencies]}
     for operator in selection.operators.values():
         if operator.is_root and base_name(operator.name) not in nodes:
-            message = (
-                f"the dependency graph `{os.path.basename(path)}` does not know the root operator `{operator.name}`"
-            )
+            name = os.path.basename(path)
+            message = f"the dependency graph `{name}` does not know the root operator `{operator.name}`"
             files.sink.warning(NOT_IN_GRAPH, message, operator.span)
-
-
-def _load_catalog(request: Request, sink: Diagnostics) -> Catalog:
-    rules = rules_of(request.inputs, request.release, sink)
-    return with_libraries(load_job(request, rules, sink, {}), request, sink).catalog

@@ -50,7 +50,6 @@ _TAIL: Final = """\
 
 
 def _extractions(arguments: tuple[Argument, ...]) -> str:
-    """Statements that take the arguments out of a node."""
     lines = []
     for number, argument in enumerate(arguments):
         form = argument_form(argument.type)
@@ -64,7 +63,6 @@ def _call(function: NativeFunction, names: list[str], *, structured: bool) -> st
 
 
 def _out_code(group: NativeFunctionsGroup) -> str:
-    """Code for the schema of a functional overload."""
     functional, out = group.functional, group.out
     arguments = functional.arguments.all
     result = out.arguments.out[0].name

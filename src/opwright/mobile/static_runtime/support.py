@@ -6,7 +6,6 @@ Types that are not in the table cannot be arguments. Static runtime runs on the 
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -20,7 +19,6 @@ from opwright.mobile.operator_names import HAND_WRITTEN, LEFT_OUT
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, ViewGroup
-from opwright.release.name_table import NameTable
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import base_of_operation
@@ -28,6 +26,7 @@ from opwright.schema.types import BASE_TYPES, TENSOR, OptionalType, Type, base, 
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.records import NamedTuple
+from opwright.source.span import Span
 
 
 class StaticRuntimeFiles(NamedTuple):
@@ -117,83 +116,57 @@ _UNFIT: Final = re.compile(rf"\[|(?<!\w)(?:{'|'.join(sorted(set(BASE_TYPES).diff
 _ALIASING: Final = re.compile(r"-> *Tensor\(")
 
 
-class ObstacleKind(enum.Enum):
-    """Why an operator has no generated code in static runtime."""
-
-    hand_written = "its code is written by hand"
-    left_out = "PyTorch leaves it out"
-    argument_type = "it has an argument of a type that static runtime cannot pass"
-    out_form = "its out overload is not the usual one"
-    result = "it does not return one tensor"
-    alias = "an argument shares memory with another value"
-
-    __hash__ = object.__hash__
-
-
-class Obstacle(NamedTuple):
-    """What keeps an operator from generated code: the kind, and a sentence about this operator."""
-
-    kind: ObstacleKind
-    text: str
-
-
-def obstacle(group: NativeFunctionsGroup) -> Obstacle | None:
-    """The first thing that keeps a group with an out overload from generated code; None if it gets some."""
+def obstacle(group: NativeFunctionsGroup) -> str:
+    """The first thing that keeps a group with an out overload from generated code; empty if it gets some."""
     out, functional = group.out.schema, group.functional.schema
     return (
         _table_entry(group.root_name)
         or _unfit_argument((*out.arguments.all, *functional.arguments.all))
-        or (None if group.structured else _unfit_out(group.out))
+        or ("" if group.structured else _unfit_out(group.out))
         or _unfit_result(group.out)
         or _alias(out)
     )
 
 
-def obstacle_of_view(group: ViewGroup) -> Obstacle | None:
-    """The first thing that keeps a view from generated code; None if it gets some."""
+def obstacle_of_view(group: ViewGroup) -> str:
+    """The first thing that keeps a view from generated code; empty if it gets some."""
     schema = group.view.schema
     first = _table_entry(group.root_name) or _unfit_argument(schema.arguments.all)
-    if first is not None or _returns_tensor(schema, is_write=False):
+    if first or _returns_tensor(schema, is_write=False):
         return first
-    return Obstacle(ObstacleKind.result, f"it returns {_results(schema)}, not one tensor that views another")
+    return f"it returns {_results(schema)}, not one tensor that views another"
 
 
-def _table_entry(root_name: str) -> Obstacle | None:
-    if root_name in HAND_WRITTEN.in_any_release:
-        return Obstacle(ObstacleKind.hand_written, _reason(HAND_WRITTEN, root_name))
-    if root_name in LEFT_OUT.in_any_release:
-        return Obstacle(ObstacleKind.left_out, f"PyTorch leaves it out. {_reason(LEFT_OUT, root_name)}")
-    return None
+def _table_entry(root_name: str) -> str:
+    for table, lead in ((HAND_WRITTEN, ""), (LEFT_OUT, "PyTorch leaves it out. ")):
+        if root_name in table.in_any_release:
+            return lead + next(row.reason for row in table.rows if root_name in row.names)
+    return ""
 
 
-def _reason(table: NameTable, root_name: str) -> str:
-    return next(row.reason for row in table.rows if root_name in row.names)
-
-
-def _unfit_argument(arguments: Iterable[Argument]) -> Obstacle | None:
+def _unfit_argument(arguments: Iterable[Argument]) -> str:
     for argument in arguments:
         if argument_form(argument.type) is None:
             types = ", ".join(f"`{name}`" for name in taken_types())
-            text = (
+            return (
                 f"argument `{argument.name}` is a `{argument.type}`; only {types} and optionals of these can be passed"
             )
-            return Obstacle(ObstacleKind.argument_type, text)
-    return None
+    return ""
 
 
-def _unfit_out(out: NativeFunction) -> Obstacle | None:
+def _unfit_out(out: NativeFunction) -> str:
     if str(out.schema).endswith(_PLAIN_OUT) and out.name.overload == "out":
-        return None
-    text = f"its out overload is `{out.schema}`; without a structured kernel, it must be `{out.name.name}.out` with one"
-    return Obstacle(ObstacleKind.out_form, f"{text} argument `Tensor(a!) out`")
+        return ""
+    wanted = f"without a structured kernel, it must be `{out.name.name}.out` with one argument `Tensor(a!) out`"
+    return f"its out overload is `{out.schema}`; {wanted}"
 
 
-def _unfit_result(out: NativeFunction) -> Obstacle | None:
+def _unfit_result(out: NativeFunction) -> str:
     if out.const_ref_mutables:
-        return Obstacle(ObstacleKind.result, "its out overload returns a `const Tensor &`, which cannot be written")
+        return "its out overload returns a `const Tensor &`, which cannot be written"
     if _returns_tensor(out.schema, is_write=True):
-        return None
-    return Obstacle(ObstacleKind.result, f"its out overload returns {_results(out.schema)}, not one written tensor")
+        return ""
+    return f"its out overload returns {_results(out.schema)}, not one written tensor"
 
 
 def _returns_tensor(schema: FunctionSchema, *, is_write: bool) -> bool:
@@ -206,13 +179,12 @@ def _results(schema: FunctionSchema) -> str:
     return f"`{shown}`" if shown else "nothing"
 
 
-def _alias(schema: FunctionSchema) -> Obstacle | None:
+def _alias(schema: FunctionSchema) -> str:
     # PyTorch's program does not look at `self`.
     for argument in schema.arguments.non_out:
         if argument.annotation is not None and argument is not schema.arguments.self_arg:
-            text = f"argument `{argument.name}` is a `{argument.text}`, which shares memory with another value"
-            return Obstacle(ObstacleKind.alias, text)
-    return None
+            return f"argument `{argument.name}` is a `{argument.text}`, which shares memory with another value"
+    return ""
 
 
 def may_have_code(entry: str) -> bool:
@@ -254,14 +226,14 @@ def _blocks(groups: Iterable[Group]) -> list[tuple[Group, ...]]:
 def blocks(job: Job) -> Sequence[tuple[NativeFunctionsGroup, ...]]:
     """Blocks of operators with an out overload, in the order of the catalog."""
     groups = [group for group in job.catalog.groups if isinstance(group, NativeFunctionsGroup)]
-    return _blocks(group for group in groups if obstacle(group) is None)
+    return _blocks(group for group in groups if not obstacle(group))
 
 
 @per_job
 def view_blocks(job: Job) -> Sequence[tuple[ViewGroup, ...]]:
     """Blocks of views, in the order of the catalog."""
     groups = [group for group in job.catalog.view_groups if isinstance(group, ViewGroup)]
-    return _blocks(group for group in groups if obstacle_of_view(group) is None)
+    return _blocks(group for group in groups if not obstacle_of_view(group))
 
 
 def file_units(head: str, tail: str) -> Callable[[Job], Sequence[Block | str]]:
@@ -300,15 +272,59 @@ def explanation(function: NativeFunction) -> str:
     """
     group, views = function.group, function.view_group
     if views is not None and function is views.view:
-        reason = obstacle_of_view(views)
-        structured = False
+        reason, structured = obstacle_of_view(views), False
     elif group is not None:
         if function is not group.functional:
             return f"only its functional overload `{group.functional.name}` can have code"
-        reason = obstacle(group)
-        structured = group.structured
+        reason, structured = obstacle(group), group.structured
     else:
         return "has no code: it has no out overload, and is no view of one tensor"
-    if reason is not None:
-        return f"has no code: {reason.text}"
+    if reason:
+        return f"has no code: {reason}"
     return f"has code, which calls `{function_name(function, structured=structured)}`"
+
+
+_HELP: Final = "give the out overload another name than `out`, and the operator gets no code in static runtime"
+
+
+def check_static_runtime(job: Job, sink: Diagnostics) -> None:
+    """Report operators whose code would have the wrong name or call the wrong kernel."""
+    for block in blocks(job):
+        for group in block:
+            _check_name(group.functional, sink)
+            if not group.structured:
+                _check_kernel(group.functional, sink)
+                _check_kernel(group.out, sink)
+    for views in view_blocks(job):
+        for view_group in views:
+            _check_name(view_group.view, sink)
+            _check_kernel(view_group.view, sink)
+
+
+def _check_name(function: NativeFunction, sink: Diagnostics) -> None:
+    """Report an operator whose schema would be registered under another name."""
+    name, base = function.name, function.root_name
+    if name.dunder:
+        message = f"static runtime would register `{name}` as `aten::{base}`"
+        sink.error(codes.UNNAMED_TEST, message, _place(function, name.name), help=_HELP)
+    elif function.namespace != "aten" or name.name != base:
+        full_name = f"{function.namespace}::{name}"
+        message = f"static runtime registers `{full_name}` as `aten::{base}`, where nothing looks for it"
+        sink.warning(codes.OTHER_NAME, message, _place(function, name.name), help=_HELP)
+
+
+def _check_kernel(function: NativeFunction, sink: Diagnostics) -> None:
+    kernel = own_kernel(function)
+    if kernel is not None and kernel.namespace != KERNEL_NAMESPACE:
+        called, own = f"{KERNEL_NAMESPACE}::{kernel.name}", f"{kernel.namespace}::{kernel.name}"
+        message = f"static runtime calls `{called}` for `{function.name}`, but its kernel is `{own}`"
+        sink.warning(codes.OTHER_NAMESPACE, message, _place(function, kernel.name, after="dispatch:"), help=_HELP)
+
+
+def _place(function: NativeFunction, word: str, after: str = "func:") -> Span:
+    """The first place of a word in the entry of a function, after another word; the whole entry if it is not there."""
+    entry = function.entry
+    match = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(entry.text, max(entry.text.find(after), 0))
+    if match is None:
+        return entry
+    return Span(entry.file, entry.start + match.start(), entry.start + match.end())

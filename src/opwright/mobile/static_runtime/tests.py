@@ -17,8 +17,9 @@ from opwright.mobile.operator_names import (
     NOT_RESIZED,
     VECTOR_INPUTS,
 )
-from opwright.mobile.static_runtime.support import Block, StaticRuntimeFiles, argument_form, file_units
+from opwright.mobile.static_runtime.support import ArgumentForm, Block, StaticRuntimeFiles, argument_form, file_units
 from opwright.model.native_function import NativeFunction, ViewGroup
+from opwright.schema.function import Argument
 
 _HEAD: Final = """\
 // @lint-ignore-every CLANGTIDY HOWTOEVEN
@@ -59,7 +60,7 @@ def _test(function: NativeFunction, *, is_view: bool) -> str:
     """Test of one schema: a view is called once, others once more with larger inputs."""
     arguments = function.arguments.all
     scripted = [f"%{argument.name}" for argument in arguments]
-    declared = ", ".join(f"{name}: {_script_type(function, number)}" for number, name in enumerate(scripted))
+    declared = ", ".join([f"%{argument.name}: {_form(argument).script_type}" for argument in arguments])
     return f"""
 TEST(StaticRuntime, autogen_{function.name.text.replace(".", "_")}) {{
   const std::string script = R"IR(
@@ -70,31 +71,27 @@ TEST(StaticRuntime, autogen_{function.name.text.replace(".", "_")}) {{
         return (%cloned)
   )IR";
 
-{_view_calls(function) if is_view else _calls(function)}}}
+{_calls(function, is_view=is_view)}}}
 """
 
 
-def _script_type(function: NativeFunction, number: int) -> str:
-    form = argument_form(function.arguments.all[number].type)
+def _form(argument: Argument) -> ArgumentForm:
+    form = argument_form(argument.type)
     assert form is not None, "operators with other arguments have no test"
-    return form.script_type
+    return form
 
 
-def _view_calls(function: NativeFunction) -> str:
-    return f"""\
-  {_definitions(function, 0)}
-  std::vector<IValue> args{{{_names(function, 0)}}};
-  testStaticRuntime(script, args);
-"""
-
-
-def _calls(function: NativeFunction) -> str:
+def _calls(function: NativeFunction, *, is_view: bool) -> str:
     resized = "false" if function.name.text in NOT_RESIZED.in_any_release else "true"
     options = f"/*use_allclose=*/false, /*use_equalnan=*/false, /*check_resize=*/{resized}"
-    return f"""\
+    first = f"""\
   {_definitions(function, 0)}
   std::vector<IValue> args{{{_names(function, 0)}}};
-  testStaticRuntime(script, args, {{}}, {options});
+"""
+    if is_view:
+        return f"{first}  testStaticRuntime(script, args);\n"
+    return f"""\
+{first}  testStaticRuntime(script, args, {{}}, {options});
 
   {_definitions(function, 1)}
   std::vector<IValue> args2{{{_names(function, 1)}}};
@@ -115,9 +112,7 @@ def _definitions(function: NativeFunction, call: int) -> str:
     tensor = _tensor(function.root_name, call)
     values: dict[str, str] = {}
     for argument in function.arguments.all:
-        form = argument_form(argument.type)
-        assert form is not None, "operators with other arguments have no test"
-        values[argument.name] = form.test_value or tensor
+        values[argument.name] = _form(argument).test_value or tensor
     for name, (value, is_conditional) in _listed_values(function.root_name, call).items():
         if name in values or not is_conditional:
             values[name] = value
@@ -135,7 +130,6 @@ def _listed_values(root_name: str, call: int) -> Mapping[str, tuple[str, bool]]:
 
 
 def _tensor(root_name: str, call: int) -> str:
-    """Expression that makes the tensors of a call."""
     shape = INPUT_SHAPES.in_any_release.get(root_name) or _shape(root_name, call)
     if root_name in INTEGER_INPUTS.in_any_release:
         return f"at::randint(1, 100, {shape}, at::kInt)"

@@ -106,10 +106,12 @@ def _function(upgrader: Upgrader) -> str:
     ]
     constants = [f"{_ROW}c10::IValue({_constant(constant)})," for constant in upgrader.constants]
     types = "".join(f'c10::parseType("{name}"),' for name in upgrader.types)
-    operators = [
-        f'{_TABLE_END}OperatorString({{"{name}", "{overload}", {count}}}),'
-        for name, overload, count in upgrader.operators
-    ]
+    operators = "\n".join(
+        [
+            f'{_TABLE_END}OperatorString({{"{name}", "{overload}", {count}}}),'
+            for name, overload, count in upgrader.operators
+        ]
+    )
     return f"""\
 {_FUNCTION}ByteCodeFunctionWithOperator({{
 {_PART}mobile::Function::registerFunc(
@@ -120,7 +122,7 @@ def _function(upgrader: Upgrader) -> str:
 {_TABLE}{upgrader.register_size}
 {_PART}),
 {_PART}std::vector<OperatorString>({{
-{_lines(operators)}
+{operators}
 {_PART}}}), // operators list
 {_FUNCTION}}}),"""
 
@@ -129,11 +131,8 @@ def _table(element: str, rows: list[str], noun: str, *, has_empty_form: bool = T
     """The C++ vector of a table. The comment takes the comma in, as the reference's does."""
     if not rows and has_empty_form:
         return f"{_TABLE}std::vector<{element}>(), // {noun} list,"
-    return f"{_TABLE}std::vector<{element}>({{\n{_lines(rows)}\n{_TABLE_END}}}), // {noun} list,"
-
-
-def _lines(rows: list[str]) -> str:
-    return "\n".join(rows)
+    lines = "\n".join(rows)
+    return f"{_TABLE}std::vector<{element}>({{\n{lines}\n{_TABLE_END}}}), // {noun} list,"
 
 
 def _constant(constant: Constant) -> str:

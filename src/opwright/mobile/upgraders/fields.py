@@ -55,12 +55,10 @@ COUNTS: Final = range(1 << 31)
 
 
 def _number(numbers: range) -> JsonSchema:
-    """Schema of an integer."""
     return {"type": "integer", "minimum": numbers[0], "maximum": numbers[-1]}
 
 
 def _row(*items: JsonSchema) -> JsonSchema:
-    """Schema of a list with items of its own kinds."""
     return {"type": "array", "prefixItems": list(items), "minItems": len(items), "maxItems": len(items)}
 
 

@@ -68,13 +68,8 @@ def _fault(upgrader: Upgrader, position: int, instruction: Instruction) -> str:
 def _outside(first: int, last: int, count: int, noun: str) -> str:
     if 0 <= first <= last < count:
         return ""
-    return f"there is no {noun} {last if first >= 0 else first}; {_numbers(count, noun)}"
-
-
-def _numbers(count: int, noun: str) -> str:
-    if count == 0:
-        return f"there is no {noun} at all"
-    return f"there is one {noun}, number 0" if count == 1 else f"the {noun}s are 0 to {count - 1}"
+    few = {0: f"there is no {noun} at all", 1: f"there is one {noun}, number 0"}
+    return f"there is no {noun} {last if first >= 0 else first}; {few.get(count, f'the {noun}s are 0 to {count - 1}')}"
 
 
 #: Characters that a C++ literal cannot have as they are.
@@ -131,19 +126,16 @@ def _fields(
         if key.value in field_names:
             fields.setdefault(key.value, value)
         else:
-            message = f"{what} has no field `{key.value}`"
-            sink.error(
-                codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=did_you_mean_key(key, mapping, field_names)
-            )
+            message, help = f"{what} has no field `{key.value}`", did_you_mean_key(key, mapping, field_names)
+            sink.error(codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=help)
     for field in field_names:
         if field not in fields:
-            span = mapping.span if name is None else name.span
-            sink.error(codes.MISSING_FIELD, f"{what} has no `{field}`", span, label=f"`{field}` is missing")
+            at = (name or mapping).span
+            sink.error(codes.MISSING_FIELD, f"{what} has no `{field}`", at, label=f"`{field}` is missing")
     return fields
 
 
 def _upgrader(name: Scalar, node: Node, sink: Diagnostics) -> Upgrader | None:
-    """One upgrader, or None if it has faults."""
     mapping = expect_mapping(node, f"upgrader `{name.value}`", sink)
     if mapping is None:
         return None
@@ -156,10 +148,9 @@ def _upgrader(name: Scalar, node: Node, sink: Diagnostics) -> Upgrader | None:
     registers = None if size is None else _number(size, "`register_size`", COUNTS, sink)
     if instructions is None or constants is None or types is None or operators is None or registers is None:
         return None
-    rows = tuple([item for item, _ in instructions])
     upgrader = Upgrader(
         name.value,
-        rows,
+        tuple([instruction for instruction, _ in instructions]),
         tuple([constant for constant, _ in constants]),
         tuple([text for text, _ in types]),
         tuple([operator for operator, _ in operators]),
@@ -182,7 +173,6 @@ def _items(
 
 
 def _row(node: Node, length: int, what: str, sink: Diagnostics) -> tuple[Node, ...] | None:
-    """Items of a list of a given length."""
     sequence = expect_sequence(node, what, sink)
     if sequence is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from opwright.source.child import python_command
@@ -84,21 +84,18 @@ def bytecode_text(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     }
     <BLANKLINE>
     """
-    parts = [f"  {json.dumps(name)}: {_block(entries, 2, _fields_text)}" for name, entries in tables.items()]
+    parts = []
+    for table, entries in tables.items():
+        blocks = {
+            name: _block({field: json.dumps(value) for field, value in entries[name].items()}, 4)
+            for name in sorted(entries)
+        }
+        parts.append(f"  {json.dumps(table)}: {_block(blocks, 2)}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _fields_text(fields: Mapping[str, Any]) -> str:
-    return _block(fields, 4, json.dumps, in_order=False)
-
-
-def _block(
-    entries: Mapping[str, Any], indent: int, text: Callable[[Mapping[str, Any]], str], *, in_order: bool = True
-) -> str:
-    """A mapping with a line for each entry."""
-    if not entries:
-        return "{}"
+def _block(texts: Mapping[str, str], indent: int) -> str:
+    """A mapping with a line for each of its values."""
     space = " " * indent
-    names = sorted(entries) if in_order else list(entries)
-    lines = [f"{space}  {json.dumps(name)}: {text(entries[name])}" for name in names]
-    return "{\n" + ",\n".join(lines) + f"\n{space}}}"
+    lines = [f"{space}  {json.dumps(name)}: {text}" for name, text in texts.items()]
+    return "{\n" + ",\n".join(lines) + f"\n{space}}}" if lines else "{}"

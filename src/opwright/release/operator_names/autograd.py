@@ -195,17 +195,21 @@ FOREACH_WITHOUT_DERIVATIVES: Final = NameTable(
     form="overload",
 )
 
+#: Those with a kernel for all keys that is written by hand, and those with kernels for single keys.
+OF_AUTOGRAD: Final = Names(
+    "data set_data is_leaf output_nr _version retain_grad _backward requires_grad_",
+    "They read or change autograd's own data; their kernels for the backends are hand-written too.",
+)
+CHANGING_AUTOGRAD: Final = Names(
+    "resize_ resize_as_ detach detach_ copy_ _fw_primal _make_dual",
+    "Their kernels change autograd's data in ways that no formula describes.",
+)
+
 HAND_WRITTEN: Final = NameTable(
     "Operators whose kernels for Autograd and Tracer are written and registered by hand.",
-    Names(
-        "data set_data is_leaf output_nr _version retain_grad _backward requires_grad_",
-        "They read or change autograd's own data; their kernels for the backends are hand-written too.",
-    ),
+    OF_AUTOGRAD,
     Names("options", "PyTorch lists it; no release known has such an operator.", absent=True),
-    Names(
-        "resize_ resize_as_ detach detach_ copy_ _fw_primal _make_dual",
-        "Their kernels change autograd's data in ways that no formula describes.",
-    ),
+    CHANGING_AUTOGRAD,
     form="C++ name",
 )
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from opwright.backends.dispatch.key_names import key_text
+from opwright.backends.dispatch.runtime_keys import key_text
 from opwright.convention import dispatcher, public_api
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS

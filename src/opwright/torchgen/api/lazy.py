@@ -81,7 +81,7 @@ def _model_properties(properties: LazyIrProperties) -> NodeProperties:
     chosen = _NOTHING
     for name in chain.from_iterable(LazyIrProperties.Properties):
         if getattr(properties, name):
-            chosen = PROPERTIES[name](chosen)
+            chosen = chosen._replace(**PROPERTIES[name])
     return chosen
 
 
@@ -242,6 +242,6 @@ def properties_of(origin: NodeProperties) -> LazyIrProperties:
     """Record of properties of one of Opwright's nodes."""
     properties = LazyIrProperties()
     for name in chain.from_iterable(LazyIrProperties.Properties):
-        if PROPERTIES[name](origin) == origin:
+        if origin._replace(**PROPERTIES[name]) == origin:
             setattr(properties, name, True)
     return properties

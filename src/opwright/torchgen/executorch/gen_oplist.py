@@ -12,7 +12,8 @@ from json import loads
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
-from opwright.mobile.selective.edge_texts import DEFAULT_KEY, kernel_key_of_dtype
+from opwright.mobile.executorch_operators import DEFAULT_KEY
+from opwright.mobile.selective.edge_texts import kernel_key_of_dtype
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.program_file import operators_of
 from opwright.mobile.selective.writer import write_selection

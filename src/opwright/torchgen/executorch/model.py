@@ -6,8 +6,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from opwright.mobile.executorch_dialect.fields import DTYPES, TensorSpec, kernel_keys, tensor_key
-from opwright.mobile.executorch_operators import DEFAULT_KEY, ExecutorchKernel, ExecutorchOperator
+from opwright.mobile.executorch_dialect.fields import TensorSpec, kernel_keys, tensor_key
+from opwright.mobile.executorch_operators import DEFAULT_KEY, DTYPES, ExecutorchKernel, ExecutorchOperator
 from opwright.torchgen.interface.faults import Invalid
 from opwright.torchgen.interface.functions import (
     BackendIndex,
