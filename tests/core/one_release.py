@@ -16,11 +16,8 @@ _RULES: Final = '''\
 
 from __future__ import annotations
 
-from opwright.release.behaviour import Behaviour, Change
-from opwright.release.behaviour_table import BehaviourTable, series_followed
+from opwright.release.behaviour import Behaviour, BehaviourTable, Change
 from opwright.release.version import OLDEST
-
-__all__ = ["Rules", "series_followed"]
 
 
 class Rules(BehaviourTable):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from opwright.model.extra_values import NO_VALUES, ExtraValue, ExtraValues
+from opwright.source.nodes import MappingNode
 from opwright.source.text import SourceFile
-from opwright.source.yaml import MappingNode, load_yaml
+from opwright.source.yaml import load_yaml
 
 FIELDS = ExtraValues({"size": "self"})
 VALUES: dict[str, ExtraValue] = {

@@ -231,7 +231,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "plugins": ("plugins",),
     "migrate/porting": ("libraries/porting", _page("the_page_on_ports_can_be_followed")),
     "release": ("release",),
-    "release/aot_folder": ("release", "emit/test_native_aot.py"),
+    "release/store": ("release", "emit/test_native_aot.py"),
     "release/local": ("release", "core", "torchgen_interface/test_helpers.py"),
     "wheels": _WHEELS,
     "release/operator_names": (

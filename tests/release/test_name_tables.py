@@ -17,7 +17,7 @@ from opwright.convention import public_api
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION
 from opwright.guests import GUESTS
 from opwright.release import operator_names
-from opwright.release.behaviour_table import COMPLEX_GRADIENTS
+from opwright.release.behaviour import COMPLEX_GRADIENTS
 from opwright.release.inputs import from_installed
 from opwright.release.name_table import NameForm, NameMap, Names, NameTable
 from opwright.release.operator_names.kernels import LATER_OVERLOADS, STAND_INS, WHOLE_OVERLOAD

@@ -18,7 +18,7 @@ from opwright.schema import FunctionSchema, SchemaKind, parse_schema, parse_type
 from opwright.schema.base_types import BaseTypeRow
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Arguments, make_argument, make_return
-from opwright.schema.names import AUGMENTED, operator_name, parsed_operator_name
+from opwright.schema.names import AUGMENTED, OperatorName, parsed_operator_name
 from opwright.schema.parser import read_schema, read_written_schema
 from opwright.schema.signature import signature_key
 from opwright.schema.type_parser import LENIENT
@@ -99,7 +99,7 @@ def functional_schemas(draw: st.DrawFn) -> FunctionSchema:
         for argument in arguments[split:]
     ]
     returns = draw(st.lists(st.builds(make_return, st.none() | IDENTIFIER, TYPES), max_size=3))
-    name = operator_name(draw(IDENTIFIER), overload=draw(st.just("") | IDENTIFIER))
+    name = OperatorName(draw(IDENTIFIER), overload=draw(st.just("") | IDENTIFIER))
     return FunctionSchema(name, Arguments(tuple(positional), tuple(keyword_only), ()), tuple(returns))
 
 

@@ -16,9 +16,10 @@ from opwright.source.expect import (
     expect_string,
     expect_strings,
 )
+from opwright.source.nodes import MappingNode, Node
 from opwright.source.render import render_short
 from opwright.source.text import SourceFile
-from opwright.source.yaml import MappingNode, Node, load_yaml
+from opwright.source.yaml import load_yaml
 
 
 def node_of(text: str) -> Node:

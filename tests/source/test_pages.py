@@ -9,8 +9,9 @@ import pytest
 from opwright.plugins.code_pages import all_codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.expect import check_unique_keys, expect_strings
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
-from opwright.source.yaml import MappingNode, Node, Scalar, SequenceNode, load_yaml
+from opwright.source.yaml import load_yaml
 
 
 def marked_examples() -> list[tuple[str, str]]:

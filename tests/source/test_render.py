@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.render import render_short, render_terminal
-from opwright.source.text import SourceFile, Span
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
 
 OPS = SourceFile("my_ops.yaml", "\n" * 12 + "  dispatch:\n      CPUU: twice_cpu\n")
 LONG = SourceFile("f", "key: " + "x" * 300 + " HERE " + "y" * 200)

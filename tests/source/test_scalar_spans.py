@@ -7,8 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
-from opwright.source.yaml import MappingNode, Node, Scalar, SequenceNode, load_yaml
+from opwright.source.yaml import load_yaml
 
 STYLES = ["", "'", '"', "|", ">"]
 TEXTS = st.text(st.sampled_from("aZ09 \n\t'\"\\:#-é中😀\x85\u2028\x07"), max_size=40) | st.text(max_size=40)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from opwright.source.diagnostic import Fault
 from opwright.source.render import render_terminal
-from opwright.source.text import SourceFile, Span
+from opwright.source.span import Span
+from opwright.source.text import SourceFile
 
 TEXTS = st.text(st.sampled_from("ab é中😀\t\n\r\x85\u2028\x0c"), max_size=30)
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from opwright.source import yaml as source_yaml
 from opwright.source.diagnostic import Fault
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.text import SourceFile
-from opwright.source.yaml import MappingNode, Node, Scalar, SequenceNode, load_yaml
+from opwright.source.yaml import load_yaml
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8) | st.dates()
 TREES = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(PLAIN, inner, max_size=4))

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
 from opwright.release.behaviour import Change
-from opwright.release.rules import Rules, series_followed
+from opwright.release.rules import Rules
 from opwright.release.user_cache import cache_folder
-from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
+from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version, series_followed
 from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.snippet import readable

@@ -22,7 +22,7 @@ from opwright.cpp.signature import Signature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema, argument_list, make_argument, make_return
-from opwright.schema.names import operator_name
+from opwright.schema.names import OperatorName
 from opwright.schema.types import BaseType, ListType, OptionalType, Type, base, optional
 from opwright.source.lazy import lazy_pattern
 from opwright.source.records import NamedTuple
@@ -164,7 +164,7 @@ def rule_schema(function: NativeFunction) -> FunctionSchema:
             arguments.append(make_argument(f"{argument.name}_bdim", _DIMENSION))
     for result in () if function.arguments.writes else function.schema.returns:
         returns += [make_return(None, result.type), make_return(None, _DIMENSION)]
-    name = operator_name(f"_{function.name.unambiguous}_batch_rule")
+    name = OperatorName(f"_{function.name.unambiguous}_batch_rule")
     return FunctionSchema(name, argument_list(tuple(arguments)), tuple(returns))
 
 

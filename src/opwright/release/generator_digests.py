@@ -2,6 +2,10 @@
 
 A part is a function, a method, a constant of a module or a class, an item of a table of types, or an import. Its digest
 is one of its syntax tree, so comments, docstrings, blanks and line breaks do not count. Nothing of a generator is run.
+
+The program that PyTorch's build calls for autograd and Python is in source trees alone, and Opwright's program of that
+name stands in its place. Its functions are compared without checks, annotations and texts of help, which differ from
+tree to tree.
 """
 
 from __future__ import annotations
@@ -9,11 +13,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from opwright.release.build_program import build_program_edits
-from opwright.release.store import FORWARDS, GENERATOR, TREE_VERSION
-from opwright.release.syntax_digest import canonical, digest_of, is_docstring
+from opwright.release.store import BUILD_PROGRAM, FORWARDS, GENERATOR, TREE_VERSION
 from opwright.release.tree_facts import LISTS
 from opwright.release.version import NEWEST, Version, is_known_release, parse_version
 from opwright.schema.base_types import BASE_TYPE_ROWS
@@ -30,23 +33,12 @@ if TYPE_CHECKING:
 
 _DATA: Final = "data/generator_digests.txt"
 #: Constants that a tree between releases teaches whole, if they are literals: all that decides by them reads the tree.
-#: `make generator-edits` edits each, and fails if one of these is not followed. Others of `LISTS` are read for a part.
-_TAUGHT: Final = frozenset(
-    (
-        "GRADIENT_IMPLEMENTED_FOR_COMPLEX",
-        "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX",
-        "RESET_GRAD_ACCUMULATOR",
-        "VIEW_FUNCTIONS",
-        "VIEW_FUNCTIONS_WITH_METADATA_CHANGE",
-        "DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE",
-        "DONT_ENFORCE_TENSOR_IMPL_USE_COUNT",
-        "DONT_ENFORCE_STORAGE_IMPL_USE_COUNT",
-        "_CPU_DLL_CUDA_KERNELS",
-        "MUTABLE_OPS_NOT_USING_FUNCTIONALIZATION",
-        "CUMULATIVE_OUT_OPS_PRESERVING_OUT_DTYPE",
-        "FUNCTIONAL_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT",
-    )
-)
+#: `make generator-edits` edits each, and fails if one of these is not followed. Those left out are read for a part.
+_TAUGHT: Final = frozenset([constant for constants in LISTS.values() for constant in constants]) - {
+    "OUT_OPS_THAT_DONT_GET_GROUPED_PROPERLY",
+    "MUTABLE_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT",
+    "INPLACE_OPS_THAT_DONT_GET_GROUPED_PROPERLY",
+}
 #: Tables with an item for each base type. Of a type that Opwright has no row of, a tree teaches the items.
 _TYPE_TABLES: Final = (
     "BaseTypeToCppMapping", "base_type_to_c_type", "base_type_to_aten_type", "base_type_to_callsite_expr",
@@ -56,6 +48,13 @@ _KNOWN_TYPES: Final = frozenset([row.name for row in BASE_TYPE_ROWS])
 _SHOWN: Final = 5
 #: The modules of one family alone, which no other files depend on: the folder, and the family.
 _OF_ONE_FAMILY: Final = (("torchgen/static_runtime/", "static_runtime"),)
+#: Fields of nodes that do not count in the program of PyTorch's build, and the digests of its functions in known trees.
+_LEFT_OUT: Final = frozenset(("annotation", "returns"))
+_KNOWN_PROGRAM: Final = frozenset(
+    ["9468b5c7", "ab3500fa", "155f7a0e", "f163af45", "abfde4e7", "3597130d", "b1ccb09e", "b5d7823c", "287b4529"]
+)
+#: Fields of nodes that differ between versions of Python for the same code.
+_NO_CODE: Final = frozenset(("ctx", "kind", "type_comment"))
 
 
 class GeneratorPart(NamedTuple):
@@ -112,7 +111,6 @@ def check_generator(
 
 
 def _tell(unknown: list[str], inputs: Inputs, version: Version, sink: Diagnostics, *, is_refused: bool) -> None:
-    """Report parts that are not followed."""
     more = f"\nand {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
     count = "a part differs" if len(unknown) == 1 else f"{len(unknown)} parts differ"
     runs = f"`opwright conformance {inputs.root}` runs both and compares their files"
@@ -263,3 +261,84 @@ def known_files(version: Version, *, is_exact: bool = False) -> tuple[KnownFile,
         for name, (texts, parts, lists) in files.items()
         if texts
     )
+
+
+def build_program_edits(root: str) -> list[tuple[str, str]]:
+    """The functions and constants of the program in a source tree that no known tree has, each with the file's path."""
+    path = os.path.join(root, *BUILD_PROGRAM.split("/"))
+    try:
+        with open(path, encoding="utf-8") as file:
+            parts = program_parts(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return []
+    # Other programs of that name, such as one that calls Opwright, are none of PyTorch's.
+    is_program = any(name == "generate_code" for name, _ in parts)
+    return [(name, path) for name, digest in parts if is_program and digest not in _KNOWN_PROGRAM]
+
+
+def program_parts(text: str) -> list[tuple[str, str]]:
+    """The functions and constants of a program, with their digests.
+
+    >>> texts = ["def f(x: int):\\n  assert x\\n  return g(x)", "def f(x):\\n  if not x:\\n    raise E\\n  return g(x)"]
+    >>> program_parts(texts[0]) == program_parts(texts[1]) != program_parts("def f(x): return x")
+    True
+    """
+    import ast
+
+    nodes = [node for node in ast.parse(text).body if isinstance(node, (ast.FunctionDef, ast.Assign))]
+    names = [node.name if isinstance(node, ast.FunctionDef) else ast.unparse(node.targets[0]) for node in nodes]
+    for node in nodes:
+        for inner in ast.walk(node):
+            _leave_out_checks(inner)
+    return [(name, digest_of(canonical(node, _LEFT_OUT))) for name, node in zip(names, nodes, strict=True)]
+
+
+def _leave_out_checks(node: ast.AST) -> None:
+    """Take the checks out of a block of statements, and the help out of a call."""
+    import ast
+
+    if isinstance(node, ast.Call):
+        node.keywords = [word for word in node.keywords if word.arg not in ("help", "description")]
+    body = getattr(node, "body", None)
+    if isinstance(body, list):
+        vars(node)["body"] = [statement for statement in body if not _is_check(statement)]
+
+
+def _is_check(node: ast.stmt) -> bool:
+    import ast
+
+    raises = (
+        isinstance(node, ast.If) and not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Raise)
+    )
+    return isinstance(node, ast.Assert) or raises
+
+
+def canonical(value: object, left_out: frozenset[str] = frozenset()) -> str:
+    """A syntax tree as text, the same under each version of Python, without the fields that are left out.
+
+    >>> import ast
+    >>> canonical(ast.parse("x = (1)")) == canonical(ast.parse("x=1  # Why."))
+    True
+    """
+    import ast
+
+    if isinstance(value, ast.AST):
+        names = [name for name in value._fields if name not in _NO_CODE and name not in left_out]
+        fields = [(name, canonical(getattr(value, name, None), left_out)) for name in names]
+        shown = ",".join([f"{name}={text}" for name, text in fields if text not in ("None", "[]")])
+        return f"{type(value).__name__}({shown})"
+    if isinstance(value, list):
+        return f"[{','.join([canonical(item, left_out) for item in value if not is_docstring(item)])}]"
+    return repr(value)
+
+
+def is_docstring(node: object) -> bool:
+    """Whether a statement is a text alone."""
+    import ast
+
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def digest_of(text: str) -> str:
+    """A short digest of a text."""
+    return sha256(text.encode()).hexdigest()[:8]

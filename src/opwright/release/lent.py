@@ -11,67 +11,16 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from opwright.release.local import from_installed
-from opwright.release.store import AUTOGRAD, SHIM_TABLES, VERSION_FILES, FolderStore, InputPaths
+from opwright.release.store import AUTOGRAD, SHIM_TABLES, VERSION_FILES, FolderStore, InputPaths, LayeredStore
 from opwright.release.version import NEWEST, version_of
 from opwright.release.view import Inputs
 from opwright.source.codes import LENT_INPUTS
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from opwright.release.store import Store
     from opwright.source.diagnostic import Diagnostics
-    from opwright.source.text import SourceFile
 
 _DERIVATIVES: Final = "autograd/derivatives.yaml"
-
-
-class _LentStore:
-    """A store like another one, with inputs of those names from a second one."""
-
-    __slots__ = ("_lender", "_names", "_store", "_versions")
-
-    def __init__(self, store: Store, lender: Store, names: Iterable[str], root: str) -> None:
-        self._store: Final = store
-        self._lender: Final = lender
-        self._names: Final = frozenset(names)
-        self._versions: Final = tuple([os.path.join(root, *name.split("/")) for name in VERSION_FILES])
-
-    def _store_of(self, name: str) -> Store:
-        return self._lender if name in self._names else self._store
-
-    def display_path(self, name: str) -> str:
-        """The path of the file."""
-        return self._store_of(name).display_path(name)
-
-    def read_text(self, name: str) -> SourceFile:
-        """The decoded input with this name."""
-        return self._store_of(name).read_text(name)
-
-    def read_bytes(self, name: str) -> bytes:
-        """The bytes of the input."""
-        return self._store_of(name).read_bytes(name)
-
-    def names(self) -> tuple[str, ...]:
-        """The names of the inputs of both."""
-        return tuple(sorted({*self._store.names(), *self._names}))
-
-    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Other files of the same PyTorch."""
-        return self._store.read_members(paths)
-
-    def member_names(self, prefix: str) -> tuple[str, ...]:
-        """The paths of such files that begin with `prefix`."""
-        return self._store.member_names(prefix)
-
-    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
-        """The paths of both: also of what is missing beside the folder, which is taken from there once it appears."""
-        paths = self._store.paths(members)
-        if paths is None:
-            return None
-        lent = [os.path.abspath(self._lender.display_path(name)) for name in sorted(self._names)]
-        return InputPaths((*paths.files, *lent, *self._versions), paths.folders)
 
 
 def with_installed(
@@ -111,7 +60,10 @@ def with_installed(
         return inputs
     _tell(inputs, installed, ["its release"] * lacks_release + [f"`{name}`" for name in lacking], sink, strict)
     version = installed.version_text if lacks_release else inputs.version_text
-    whole = _LentStore(store, installed._store, lent, installed.root)
+    # Also what is missing beside the folder counts: it is taken from there once it appears.
+    files = [os.path.abspath(installed.display_path(name)) for name in lent]
+    files += [os.path.join(installed.root, *name.split("/")) for name in VERSION_FILES]
+    whole = LayeredStore(store, installed._store, frozenset(lent).__contains__, InputPaths(tuple(files)))
     return Inputs(whole, inputs.origin, version, inputs.root)
 
 

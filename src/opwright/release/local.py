@@ -6,24 +6,11 @@ import os
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
-from opwright.release.store import FolderStore
+from opwright.release.store import TREE_VERSION, FolderStore
 from opwright.release.view import NATIVE_FUNCTIONS, THREE_WAYS, Inputs
 from opwright.source.codes import NO_INPUTS_HERE, NO_TORCH
 from opwright.source.diagnostic import Fault
-
-
-class FilesStore(FolderStore):
-    """Inputs in two folders, except those with a path of their own: `files` maps names to paths."""
-
-    __slots__ = ("_files",)
-
-    def __init__(self, aten: str, autograd: str, root: str | None, files: Mapping[str, str]) -> None:
-        super().__init__(aten, autograd, root)
-        self._files = files
-
-    def display_path(self, name: str) -> str:
-        """The file's path on disk."""
-        return self._files.get(name) or super().display_path(name)
+from opwright.source.limits import FILE_BYTES
 
 
 def from_source_path(folder: str | os.PathLike[str]) -> Inputs:
@@ -68,7 +55,8 @@ def from_files(native: str, tags: str, autograd: str, files: Mapping[str, str] |
         version = _package_version(root)
     else:
         root, version = top, _tree_version(top)
-    store = FilesStore(aten, autograd, root, {NATIVE_FUNCTIONS: native, "native/tags.yaml": tags, **(files or {})})
+    paths = {NATIVE_FUNCTIONS: native, "native/tags.yaml": tags, **(files or {})}
+    store = FolderStore(aten, autograd, root, files=paths)
     is_whole = os.path.basename(parent) in ("packaged", "tools")
     return Inputs(store, f"the file {native}", version, root if is_whole else None)
 
@@ -85,25 +73,25 @@ def _no_inputs_in(folder: str) -> Fault:
 
 def _tree_version(root: str) -> str | None:
     """The version in a source tree's `version.txt`."""
-    try:
-        with open(os.path.join(root, "version.txt"), encoding="utf-8") as stream:
-            return stream.read(64).strip() or None
-    except (OSError, UnicodeDecodeError):
-        return None
+    return _text_of(root, TREE_VERSION)[:64].strip() or None
 
 
 def _package_version(site: str) -> str | None:
     """The version of torch in a folder of packages; does not import torch."""
-    try:
-        with open(os.path.join(site, "torch", "version.py"), encoding="utf-8") as stream:
-            lines = stream.read().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return None
-    for line in lines:
+    for line in _text_of(site, "torch", "version.py").splitlines():
         name, _, value = line.partition("=")
         if name.partition(":")[0].strip() == "__version__":
             return value.strip().strip("'\"") or None
     return None
+
+
+def _text_of(*path: str) -> str:
+    """Text of a file; empty if there is none."""
+    try:
+        with open(os.path.join(*path), encoding="utf-8") as stream:
+            return stream.read(FILE_BYTES)
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def from_installed() -> Inputs:

@@ -15,11 +15,8 @@ The rows are the attributes of `Rules`. Asked of the class, a name gives its row
 
 from __future__ import annotations
 
-from opwright.release.behaviour import Change, from_release, shards, until_release
-from opwright.release.behaviour_table import BehaviourTable, series_followed
+from opwright.release.behaviour import BehaviourTable, Change, from_release, shards, until_release
 from opwright.release.version import Mark
-
-__all__ = ["Rules", "series_followed"]
 
 
 class Rules(BehaviourTable):

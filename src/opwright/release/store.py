@@ -8,7 +8,7 @@ files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from opwright.source.codes import INPUT_MISSING
@@ -80,6 +80,15 @@ _AOT_FILE = "aot.py"
 _INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
 #: What the members of wheels that are inputs begin with.
 MEMBER_PREFIXES = (PACKAGED, NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
+#: What names of inputs begin with -> what their paths in the wheel begin with.
+_IN_WHEEL = (
+    (NATIVE_AOT, NATIVE_OPS),
+    (SHIM_TABLES, _SHIM_TABLES_MEMBER),
+    (FORMULA_HELPERS, _INSTALLED_HELPERS),
+    (AUTOGRAD, PACKAGED + AUTOGRAD),
+    ("", f"{PACKAGED}ATen/"),
+    ("", PACKAGED),
+)
 _HELPERS_IN_TREE = "torch/csrc/autograd/FunctionsManual.h"
 
 
@@ -95,31 +104,24 @@ class Store(Protocol):
 
     def read_text(self, name: str) -> SourceFile:
         """The decoded input. Raises Fault if it does not exist."""
-        ...
 
     def read_bytes(self, name: str) -> bytes:
         """The bytes of the input. Raises Fault if it does not exist."""
-        ...
 
     def names(self) -> tuple[str, ...]:
         """The names of all inputs, sorted."""
-        ...
 
     def display_path(self, name: str) -> str:
         """The path of an input in diagnostics."""
-        ...
 
     def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
         """Other files of the same PyTorch, by their path in the wheel."""
-        ...
 
     def member_names(self, prefix: str) -> tuple[str, ...]:
         """The paths of files that begin with `prefix`."""
-        ...
 
     def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
         """The paths of the inputs and of other members on this machine; None if they have none."""
-        ...
 
 
 def is_input_name(name: str) -> bool:
@@ -142,18 +144,33 @@ class FolderStore:
     """Inputs in the folders of ATen and of autograd, which may be missing.
 
     `root` is the folder that corresponds to the top of a wheel (`site-packages`, or the top of a source tree), or None
-    if there is only an ATen folder.
+    if there is only an ATen folder. `native_ops` is the folder of kernels compiled ahead of time, if it is not that of
+    the tree. `files` are the paths of inputs that are elsewhere, by name.
     """
 
-    __slots__ = ("_aten", "_autograd", "_root")
+    __slots__ = ("_aten", "_autograd", "_files", "_native_ops", "_root")
 
-    def __init__(self, aten: str, autograd: str, root: str | None) -> None:
+    def __init__(
+        self,
+        aten: str,
+        autograd: str,
+        root: str | None,
+        *,
+        native_ops: str | None = None,
+        files: Mapping[str, str] = {},
+    ) -> None:
         self._aten = aten
         self._autograd = autograd
         self._root = root
+        self._files = files
+        if native_ops is None:
+            native_ops = os.path.join(root or os.path.join(aten, *[os.pardir] * 3), *NATIVE_OPS.split("/")[:-1])
+        self._native_ops = native_ops
 
     def display_path(self, name: str) -> str:
         """The file's path on disk."""
+        if self._files.get(name):
+            return self._files[name]
         if name == FORMULA_HELPERS:
             return self._formula_helpers
         if name.startswith(AUTOGRAD):
@@ -165,11 +182,6 @@ class FolderStore:
         if name == SHIM_TABLES and self._root is not None:
             return os.path.join(self._root, *_SHIM_TABLES_MEMBER.split("/"))
         return os.path.join(self._aten, *name.split("/"))
-
-    @property
-    def _native_ops(self) -> str:
-        """The folder of ahead-of-time compiled kernels."""
-        return os.path.join(self._root or os.path.join(self._aten, *[os.pardir] * 3), *NATIVE_OPS.split("/")[:-1])
 
     @property
     def _formula_helpers(self) -> str:
@@ -218,26 +230,86 @@ class FolderStore:
 
     def paths(self, members: Iterable[str] = ()) -> InputPaths:
         """All inputs and members, the folders that they are in, and the files that say the version."""
-        files = [self.display_path(name) for name in dict.fromkeys((*self.names(), SHIM_TABLES, FORMULA_HELPERS))]
+        names = [*self.names(), SHIM_TABLES, FORMULA_HELPERS]
         if self._root is not None:
-            modules = [
-                f"{folder}/{name}"
-                for folder in GENERATOR_FOLDERS
-                for name in _files(self.display_path(f"{folder}/"), "")
-            ]
-            files += map(
-                self.display_path, dict.fromkeys((*GENERATOR, *(name for name in modules if name.endswith(".py"))))
-            )
-            files += [os.path.join(self._root, *name.split("/")) for name in (*VERSION_FILES, BUILD_PROGRAM)]
+            folders = {folder: self.display_path(f"{folder}/") for folder in GENERATOR_FOLDERS}
+            modules = [f"{folder}/{name}" for folder, path in folders.items() for name in _files(path, "")]
+            names += [*GENERATOR, *[name for name in modules if name.endswith(".py")], *VERSION_FILES]
+        files = [self.display_path(name) for name in dict.fromkeys(names)]
+        if self._root is not None:
+            files.append(os.path.join(self._root, *BUILD_PROGRAM.split("/")))
         files += possible_aot_files(self._native_ops)
         more = {path: self.display_path(path) for path in members}
         files += more.values()
-        folders = [os.path.join(self._aten, name) for name in ("native", "templates")]
-        folders += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
+        of_inputs = [os.path.join(self._aten, name) for name in ("native", "templates")]
+        of_inputs += [self._autograd, os.path.join(self._autograd, "templates"), self._native_ops]
         # Runs read some members by their names, so other files beside them, such as outputs, do not matter.
         listed = [path for name, path in more.items() if name not in DOCSTRING_MODULES + STUB_TEMPLATES]
-        folders += dict.fromkeys(map(os.path.dirname, listed))
-        return InputPaths(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, folders)))
+        of_inputs += dict.fromkeys(map(os.path.dirname, listed))
+        return InputPaths(tuple(map(os.path.abspath, files)), tuple(map(os.path.abspath, of_inputs)))
+
+
+class LayeredStore:
+    """A store like another one, but the inputs of some names are those of a second one. `more` are further paths."""
+
+    __slots__ = ("_is_of_upper", "_lower", "_more", "_upper")
+
+    def __init__(self, lower: Store, upper: Store, is_of_upper: Callable[[str], bool], more: InputPaths) -> None:
+        self._lower = lower
+        self._upper = upper
+        self._is_of_upper = is_of_upper
+        self._more = more
+
+    def _store_of(self, name: str) -> Store:
+        return self._upper if self._is_of_upper(name) else self._lower
+
+    def display_path(self, name: str) -> str:
+        """The path of the file."""
+        return self._store_of(name).display_path(name)
+
+    def read_text(self, name: str) -> SourceFile:
+        """The decoded input with this name."""
+        return self._store_of(name).read_text(name)
+
+    def read_bytes(self, name: str) -> bytes:
+        """The bytes of the input."""
+        return self._store_of(name).read_bytes(name)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of the inputs of both."""
+        stores = (self._lower, self._upper)
+        return tuple(sorted([name for store in stores for name in store.names() if self._store_of(name) is store]))
+
+    def read_members(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """Other files of the same PyTorch."""
+        return self._lower.read_members(paths)
+
+    def member_names(self, prefix: str) -> tuple[str, ...]:
+        """The paths of such files that begin with `prefix`."""
+        return self._lower.member_names(prefix)
+
+    def paths(self, members: Iterable[str] = ()) -> InputPaths | None:
+        """The paths of the lower store, and the further ones."""
+        paths = self._lower.paths(members)
+        if paths is None:
+            return None
+        return InputPaths((*paths.files, *self._more.files), (*paths.folders, *self._more.folders))
+
+
+class AotFolder(LayeredStore):
+    """A store like another one, but with the declarations of ahead-of-time compiled kernels in a folder.
+
+    There are none if the folder's name is empty.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, store: Store, folder: str) -> None:
+        absolute = os.path.abspath(folder)
+        more = InputPaths(tuple(possible_aot_files(absolute)), (absolute,)) if folder else InputPaths(())
+        # It has no other inputs.
+        upper = FolderStore(os.devnull, os.devnull, None, native_ops=folder)
+        super().__init__(store, upper, lambda name: name.startswith(NATIVE_AOT), more)
 
 
 def member_of(name: str) -> str:
@@ -246,26 +318,14 @@ def member_of(name: str) -> str:
     >>> member_of("native/tags.yaml"), member_of("autograd/derivatives.yaml")
     ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
     """
-    if name.startswith(NATIVE_AOT):
-        return NATIVE_OPS + name[len(NATIVE_AOT) :]
-    if name == SHIM_TABLES:
-        return _SHIM_TABLES_MEMBER
-    if name == FORMULA_HELPERS:
-        return _INSTALLED_HELPERS
     if name.startswith(MEMBERS):
         return name
-    return PACKAGED + (name if name.startswith(AUTOGRAD) else f"ATen/{name}")
+    return next(in_wheel + name[len(prefix) :] for prefix, in_wheel in _IN_WHEEL if name.startswith(prefix))
 
 
 def name_of(member: str) -> str:
     """The reverse of `member_of`."""
-    if member.startswith(NATIVE_OPS):
-        return NATIVE_AOT + member[len(NATIVE_OPS) :]
-    if member == _SHIM_TABLES_MEMBER:
-        return SHIM_TABLES
-    if member == _INSTALLED_HELPERS:
-        return FORMULA_HELPERS
-    return member[len(PACKAGED) :].removeprefix("ATen/")
+    return next(prefix + member[len(in_wheel) :] for prefix, in_wheel in _IN_WHEEL if member.startswith(in_wheel))
 
 
 def aot_names(folder: str) -> list[str]:

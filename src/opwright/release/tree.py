@@ -8,18 +8,11 @@ changes in it decide, and it tells the operators that it lists. Its files are re
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from opwright.release.rules import Rules
 from opwright.release.store import FORWARDS, GENERATOR
-from opwright.release.tree_facts import (
-    TreeFacts,
-    generator_fields,
-    generator_key_sets,
-    generator_keys,
-    generator_lists,
-    generator_types,
-    learn,
-)
+from opwright.release.tree_facts import TreeFacts, generator_lists, learn, read_facts
 from opwright.release.version import (
     NEWEST,
     Mark,
@@ -97,23 +90,9 @@ def facts_of(inputs: Inputs, version: Version, sink: Diagnostics | None = None) 
 
     The sink gets a warning (W0506), or this raises Fault (E0525), if they contradict each other.
     """
-    marks: dict[Mark, bool | None] = {}
-
-    def has_mark(mark: Mark) -> bool | None:
-        if mark not in marks:
-            marks[mark] = mark.is_in(inputs)
-        return marks[mark]
-
+    has_mark: Callable[[Mark], bool | None] = cache(lambda mark: mark.is_in(inputs))
     _check_marks(version, has_mark, inputs, sink)
-    values: dict[str, int] = {row.name: row.value_with(version, has_mark) for row in Rules.rows()}
-    return TreeFacts(
-        values,
-        generator_lists(inputs),
-        generator_keys(inputs),
-        generator_fields(inputs),
-        generator_types(inputs),
-        generator_key_sets(inputs),
-    )
+    return read_facts(inputs, {row.name: row.value_with(version, has_mark) for row in Rules.rows()})
 
 
 def _check_marks(

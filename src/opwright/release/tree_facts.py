@@ -68,29 +68,12 @@ class TreeKey(NamedTuple):
     needs_flag: bool
 
 
-class TreeType(NamedTuple):
-    """A base type that schemas of a tree may name, with the forms that could be read; others are empty.
-
-    `cpp` is its C++ type. `parsed` is its name for the argument parser of Python, `reader` the parser's method, and
-    `hint` its annotation in stub files. `c_type`, `c_value` and `c_call` are the C type, the C++ type and the
-    conversion in C shims.
-    """
-
-    name: str
-    cpp: str
-    parsed: str = ""
-    reader: str = ""
-    hint: str = ""
-    c_type: str = ""
-    c_value: str = ""
-    c_call: str = ""
-
-
 class TreeFacts(NamedTuple):
     """What a tree between releases shows: the values of behaviours by name, and the names in its lists.
 
     The names of a dictionary have its values, other names an empty text. `keys` are the dispatch keys that entries may
-    name, in the order of their files, `fields` the fields of entries, and `types` the base types without a row of ours.
+    name, in the order of their files, `fields` the fields of entries, and `types` the base types without a row of ours,
+    with the forms that can be read.
     `key_sets` are the keys for which an attribute of keys holds, by its name. Parts that cannot be read are empty.
     """
 
@@ -98,7 +81,7 @@ class TreeFacts(NamedTuple):
     lists: Mapping[str, Mapping[str, str]]
     keys: tuple[TreeKey, ...] = ()
     fields: frozenset[str] = frozenset()
-    types: tuple[TreeType, ...] = ()
+    types: tuple[BaseTypeRow, ...] = ()
     key_sets: Mapping[str, frozenset[str]] = {}
 
     @property
@@ -124,44 +107,48 @@ class TreeFacts(NamedTuple):
         return names
 
 
+def read_facts(inputs: Inputs, values: Mapping[str, int]) -> TreeFacts:
+    """What the generator in a tree shows besides the values of behaviours."""
+    model, program = _text(inputs, _MODEL), _text(inputs, GENERATOR[0])
+    return TreeFacts(
+        values,
+        generator_lists(inputs),
+        _keys(model, program) if program else (),
+        frozenset(re.findall(r'\be\.pop\(\s*"(\w+)"', model)),
+        tuple([_type_row(name, inputs) for name in _new_types(model)]),
+        _key_sets(model, program) if program else {},
+    )
+
+
+def _text(inputs: Inputs, name: str) -> str:
+    """Text of an input; empty if there is none."""
+    source = inputs.read_optional(name)
+    return "" if source is None else source.text
+
+
 def generator_lists(inputs: Inputs) -> dict[str, Mapping[str, str]]:
     """The names in the lists of the generator that can be read."""
     lists: dict[str, Mapping[str, str]] = {}
     for file, constants in LISTS.items():
-        source = inputs.read_optional(file)
-        if source is not None:
-            read = {constant: _names_in(source.text, constant) for constant in constants}
-            lists.update({constant: names for constant, names in read.items() if names is not None})
+        text = _text(inputs, file)
+        read = {constant: _names_in(text, constant) for constant in constants}
+        lists.update({constant: names for constant, names in read.items() if names is not None})
     return lists
 
 
-def generator_fields(inputs: Inputs) -> frozenset[str]:
-    """The fields of entries that the generator takes."""
-    source = inputs.read_optional(_MODEL)
-    return frozenset(re.findall(r'\be\.pop\(\s*"(\w+)"', source.text)) if source is not None else frozenset()
-
-
-def generator_keys(inputs: Inputs) -> tuple[TreeKey, ...]:
+def _keys(model: str, program: str) -> tuple[TreeKey, ...]:
     """The dispatch keys that entries of a tree may name, in the order of their files."""
-    source, program = inputs.read_optional(_MODEL), inputs.read_optional(GENERATOR[0])
-    if source is None or program is None:
-        return ()
     of_device = {
-        key: device.name
-        for device in devices()
-        for key in _keys_in(source.text, _OF_DEVICE.format(device.name.lower()))
+        key: device.name for device in devices() for key in _keys_in(model, _OF_DEVICE.format(device.name.lower()))
     }
-    flagged = _keys_in_set(program.text, _IGNORED) or frozenset(_keys_of(program.text))
-    return tuple([TreeKey(name, of_device.get(name, ""), name in flagged) for name in _keys_in(source.text, _KEYS)])
+    flagged = _keys_in_set(program, _IGNORED) or frozenset(_keys_of(program))
+    return tuple([TreeKey(name, of_device.get(name, ""), name in flagged) for name in _keys_in(model, _KEYS)])
 
 
-def generator_key_sets(inputs: Inputs) -> dict[str, frozenset[str]]:
+def _key_sets(model: str, program: str) -> dict[str, frozenset[str]]:
     """The keys for which an attribute of keys holds, for each attribute that can be read."""
-    source, program = inputs.read_optional(_MODEL), inputs.read_optional(GENERATOR[0])
-    if source is None or program is None:
-        return {}
-    sets = {name: _keys_in_set(program.text, variable) for name, variable in _SETS.items()}
-    sets["has_structured"] = frozenset(_keys_in(source.text, _STRUCTURED))
+    sets = {name: _keys_in_set(program, variable) for name, variable in _SETS.items()}
+    sets["has_structured"] = frozenset(_keys_in(model, _STRUCTURED))
     return {name: keys for name, keys in sets.items() if keys}
 
 
@@ -188,28 +175,30 @@ def _keys_of(text: str) -> list[str]:
     return re.findall(r"\bDispatchKey\.(\w+)", text)
 
 
-def generator_types(inputs: Inputs) -> tuple[TreeType, ...]:
-    """The base types of schemas that only the generator knows, with the forms that can be read of each."""
-    model = inputs.read_optional(_MODEL)
-    members = re.findall(r"^ +(\w+) = ", (model and _statement(model.text, "class BaseTy")) or "", re.MULTILINE)
-    return tuple([_tree_type(name, inputs) for name in members if name not in BASE_TYPES])
+def _new_types(model: str) -> list[str]:
+    """The base types of schemas that only the generator knows."""
+    members = re.findall(r"^ +(\w+) = ", _statement(model, "class BaseTy") or "", re.MULTILINE)
+    return [name for name in members if name not in BASE_TYPES]
 
 
-def _tree_type(name: str, inputs: Inputs) -> TreeType:
+def _type_row(name: str, inputs: Inputs) -> BaseTypeRow:
     """What the generator's files say of a base type."""
-    cpp, python, shim = (
-        "" if source is None else source.text for source in map(inputs.read_optional, (_CPP_TYPES, _PYTHON, _C_SHIM))
-    )
+    cpp, python, shim = (_text(inputs, file) for file in (_CPP_TYPES, _PYTHON, _C_SHIM))
     variable = _first_group(rf"\bBaseTy\.{name}: (\w+)", _statement(cpp, "BaseTypeToCppMapping"))
     namespace = _first_group(rf'^{variable} = BaseCppType\(\s*"(\w*)"', cpp)
     spelled = _first_group(rf'^{variable} = BaseCppType\(\s*"\w*",\s*"([^"]+)"', cpp)
-    shims = [
+    c_type, c_value, c_call = [
         _first_group(rf'\bBaseTy\.{name}: "([^"]*)"', _statement(shim, f"base_type_to_{form}"))
         for form in ("c_type", "aten_type", "callsite_expr")
     ]
     functions = ("argument_type_str", "arg_parser_unpack_method", "argument_type_str_pyi")
-    forms = [_branch_value(_statement(python, function), name) for function in functions]
-    return TreeType(name, f"{namespace}::{spelled}" if namespace else spelled, *forms, *shims)
+    parsed, reader, hint = [_branch_value(_statement(python, function), name) for function in functions]
+    return BaseTypeRow(
+        name,
+        cpp=f"{namespace}::{spelled}" if namespace else spelled,
+        python=PythonForm(parsed, hint, reader) if parsed else None,
+        c_shim=CShimForm(c_type, c_value, f"{c_call}({{}})" if c_call else "{}") if c_type and c_value else None,
+    )
 
 
 def _first_group(pattern: str, text: str | None) -> str:
@@ -243,24 +232,13 @@ def _branch_value(function: str | None, name: str) -> str:
 
 def learn(facts: TreeFacts) -> None:
     """Add the types and the keys of a tree that Opwright does not know."""
-    for type in facts.types:
-        learn_type(_type_row(type))
+    for row in facts.types:
+        learn_type(row)
     dispatchable = frozenset([key.name for key in dispatch_keys()])
     for number, key in enumerate(facts.keys):
         if key.name not in dispatchable:
             later = (other.name for other in facts.keys[number + 1 :] if other.name in dispatchable)
             learn_key(_new_key(key, facts), before=next(later, ""))
-
-
-def _type_row(type: TreeType) -> BaseTypeRow:
-    """The row of a type, with the forms that could be read."""
-    expression = f"{type.c_call}({{}})" if type.c_call else "{}"
-    return BaseTypeRow(
-        type.name,
-        cpp=type.cpp,
-        python=PythonForm(type.parsed, type.hint, type.reader) if type.parsed else None,
-        c_shim=CShimForm(type.c_type, type.c_value, expression) if type.c_type and type.c_value else None,
-    )
 
 
 def _new_key(key: TreeKey, facts: TreeFacts) -> DispatchKey:

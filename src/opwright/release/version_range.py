@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import Final
 
@@ -10,6 +11,9 @@ from opwright.source.lazy import lazy_pattern
 from opwright.source.records import NamedTuple
 
 _BOUND: Final = lazy_pattern(r"\s*(>=|<=|==|!=|>|<)\s*(\d+\.\d+(?:\.\d+)?)\s*", re.ASCII)
+_COMPARISONS: Final = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 _LONGEST: Final = 200
 
 
@@ -37,18 +41,7 @@ class _Bound(NamedTuple):
         own, other = tuple(self.version), tuple(version)
         if not self.has_patch:
             own, other = own[:2], other[:2]
-        match self.operator:
-            case ">=":
-                return other >= own
-            case "<=":
-                return other <= own
-            case ">":
-                return other > own
-            case "<":
-                return other < own
-            case "==":
-                return other == own
-        return other != own
+        return bool(_COMPARISONS[self.operator](other, own))
 
 
 class VersionRange(NamedTuple):
@@ -81,8 +74,8 @@ def parse_version_range(text: str) -> VersionRange:
         if match is None:
             indent = len(part) - len(part.lstrip())
             raise RangeFault(start + indent, start + max(len(part.rstrip()), indent))
-        operator, number = match.groups()
-        bounds.append(_Bound(operator, parse_version(number), number.count(".") == 2))
+        sign, number = match.groups()
+        bounds.append(_Bound(sign, parse_version(number), number.count(".") == 2))
         start += len(part) + 1
     return VersionRange(tuple(bounds))
 

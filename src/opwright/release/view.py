@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from opwright.release.store import NATIVE_OPS
+from opwright.release.store import NATIVE_OPS, AotFolder
 from opwright.source.codes import INPUT_MISSING, NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
@@ -60,8 +60,7 @@ class Inputs:
 
     def with_store(self, store: Store) -> Inputs:
         """The release's inputs, as another store reads them."""
-        stated = (self.origin, self.version_text, self.root)
-        return Inputs(store, *stated)
+        return Inputs(store, self.origin, self.version_text, self.root)
 
     def __repr__(self) -> str:
         return f"Inputs({self.origin!r}, version {self.version_text})"
@@ -145,14 +144,10 @@ class Inputs:
             return self
         if folder and sink is not None and not os.path.isdir(folder):
             sink.warning(NO_AOT_FOLDER, f"there is no folder `{folder}` of kernels compiled ahead of time")
-        from opwright.release.aot_folder import AotFolder
-
         return self.with_store(AotFolder(self._store, folder))
 
     def check_native_aot(self) -> None:
         """Raises Fault if the tree has no folder that declares kernels compiled ahead of time (E0514)."""
-        from opwright.release.aot_folder import AotFolder
-
         if self.root is None or isinstance(self._store, AotFolder):
             return
         folder = os.path.join(self.root, *NATIVE_OPS.split("/"))

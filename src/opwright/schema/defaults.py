@@ -193,46 +193,30 @@ def default_value(type: Type, text: str) -> DefaultValue:
 
 def _item_value(type: Type, text: str) -> DefaultItem:
     """Value of a default that is not a list. The dispatcher takes texts that are no values of their type."""
-    kind = _kind(type)
-    if _FORMS[kind].fullmatch(text) is None:
-        return _foreign_value(text)
-    match kind:
-        case "integer" | "reduction":
-            return REDUCTIONS[text] if text in REDUCTIONS else _integer(text)
-        case "number":
-            return float(text)
-        case "complex":
-            return complex(text)
-        case "boolean":
-            return text == "True"
-        case "scalar":
-            return _scalar(text)
-        case "undefined":
-            return None  # `{}`, an undefined tensor.
-    return _string(text) if text[:1] in ("'", '"') else NamedConstant(text)
-
-
-def _foreign_value(text: str) -> DefaultItem:
-    """Value of a default that is none of its type, which the dispatcher passes as it is."""
-    if text == "None":
+    if text in ("None", "{}"):
+        # `{}` is an undefined tensor.
         return None
     if text[:1] in ("'", '"'):
         return _string(text)
+    kind = _kind(type)
+    own_kind = kind if _FORMS[kind].fullmatch(text) else ""
+    if own_kind in ("word", "device"):
+        return NamedConstant(text)
+    if own_kind == "number":
+        return float(text)
     if text in REDUCTIONS:
         return REDUCTIONS[text]
-    if text[:1].isalpha() and text not in _WORDS:
+    if text in ("True", "False"):
+        return text == "True"
+    if text[:1].isalpha() and own_kind != "scalar":
         return NamedConstant(text)
-    return complex(text) if text.endswith("j") else _scalar(text)
+    if text.endswith("j"):
+        return complex(text)
+    return _integer(text) if _INTEGER_FORM.fullmatch(text) else float(text)
 
 
 def _integer(text: str) -> int:
     return int(text, 16 if "x" in text.lower() else 10)
-
-
-def _scalar(text: str) -> DefaultItem:
-    if text in ("True", "False"):
-        return text == "True"
-    return _integer(text) if _INTEGER_FORM.fullmatch(text) else float(text)
 
 
 _ESCAPED: Final = lazy_pattern(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]+)|(.))")
@@ -286,14 +270,10 @@ _OTHER_NAMES: Final = """
 """
 
 
-def _dtypes() -> Mapping[str, str]:
-    others = [line.split() for line in _OTHER_NAMES.strip().splitlines()]
-    named = {name: enumerator for enumerator, *names in others for name in names}
-    return {enumerator.lower(): enumerator for enumerator in _ENUMERATORS.split()} | named
-
-
 #: The names of dtypes in defaults -> the enumerators of C++.
-DTYPES: Final = _dtypes()
+DTYPES: Final = {enumerator.lower(): enumerator for enumerator in _ENUMERATORS.split()} | {
+    name: enumerator for enumerator, *names in map(str.split, _OTHER_NAMES.strip().splitlines()) for name in names
+}
 _INTEGERS: Final = names_where("is_integer")
 #: The types whose defaults are single values; optional ones are such types too.
 _SINGLE: Final = _INTEGERS | {"str", "Scalar", "bool", "float", "complex"}

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.schema.defaults import DefaultValue, default_value
 from opwright.schema.names import OperatorName
-from opwright.schema.types import Annotation, OptionalType, Type
+from opwright.schema.types import Annotation, Interned, OptionalType, Type
 from opwright.source.records import frozen_fields, not_fingerprinted
 
 
@@ -74,8 +74,10 @@ def annotated_type(type: Type, annotation: Annotation | None) -> str:
     return f"{innermost}({annotation.text}){type.text[len(innermost) :]}"
 
 
-_ARGUMENTS: Final[dict[tuple[str, Type, str | None, Annotation | None], Argument]] = {}
-_RETURNS: Final[dict[tuple[str | None, Type, Annotation | None], Return]] = {}
+_ARGUMENTS: Final[Interned[tuple[str, Type, str | None, Annotation | None], Argument]] = Interned(
+    lambda key: Argument(*key)
+)
+_RETURNS: Final[Interned[tuple[str | None, Type, Annotation | None], Return]] = Interned(lambda key: Return(*key))
 
 
 def required_argument(argument: Argument) -> Argument:
@@ -92,20 +94,12 @@ def required_argument(argument: Argument) -> Argument:
 
 def make_argument(name: str, type: Type, default: str | None = None, annotation: Annotation | None = None) -> Argument:
     """Argument with these parts."""
-    key = (name, type, default, annotation)
-    argument = _ARGUMENTS.get(key)
-    if argument is None:
-        argument = _ARGUMENTS.setdefault(key, Argument(name, type, default, annotation))
-    return argument
+    return _ARGUMENTS[name, type, default, annotation]
 
 
 def make_return(name: str | None, type: Type, annotation: Annotation | None = None) -> Return:
     """Return with these parts."""
-    key = (name, type, annotation)
-    result = _RETURNS.get(key)
-    if result is None:
-        result = _RETURNS.setdefault(key, Return(name, type, annotation))
-    return result
+    return _RETURNS[name, type, annotation]
 
 
 @frozen_fields
@@ -145,15 +139,14 @@ def _option_start(keyword_only: tuple[Argument, ...]) -> int:
 _NO_ARGUMENTS: Final[tuple[Argument, ...]] = ()
 
 
-@not_fingerprinted(
-    **dict.fromkeys(
-        (
-            "all", "has_annotations", "has_symint", "joins_wildcard", "non_out", "options", "post_options", "post_self",
-            "pre_options", "pre_self", "self_arg", "writes", "writes_after_self", "writes_before_self",
-        ),
-        "it follows from `positional`, `keyword_only` and `out`",
-    )
-)  # fmt: skip
+#: What of `Arguments` follows from `positional`, `keyword_only` and `out`.
+_DERIVED: Final = (
+    *("all", "has_annotations", "has_symint", "joins_wildcard", "non_out", "options", "post_options", "post_self"),
+    *("pre_options", "pre_self", "self_arg", "writes", "writes_after_self", "writes_before_self"),
+)
+
+
+@not_fingerprinted(**dict.fromkeys(_DERIVED, "it follows from `positional`, `keyword_only` and `out`"))
 class Arguments:
     """Arguments of a schema, and the groups that calling conventions need.
 
@@ -168,11 +161,7 @@ class Arguments:
     `joins_wildcard` that one joins the alias set `*`.
     """
 
-    __slots__ = (
-        "all", "has_annotations", "has_symint", "joins_wildcard", "keyword_only", "non_out", "options", "out",
-        "positional", "post_options", "post_self", "pre_options", "pre_self", "self_arg", "writes", "writes_after_self",
-        "writes_before_self",
-    )  # fmt: skip
+    __slots__ = ("keyword_only", "out", "positional", *_DERIVED)
 
     def __init__(
         self, positional: tuple[Argument, ...], keyword_only: tuple[Argument, ...], out: tuple[Argument, ...]
@@ -221,18 +210,16 @@ class Arguments:
         return ", ".join(shown)
 
 
-_ALL_ARGUMENTS: Final[dict[tuple[tuple[Argument, ...], ...], Arguments]] = {}
+_ARGUMENT_LISTS: Final[Interned[tuple[tuple[Argument, ...], tuple[Argument, ...], tuple[Argument, ...]], Arguments]] = (
+    Interned(lambda key: Arguments(*key))
+)
 
 
 def argument_list(
     positional: tuple[Argument, ...], keyword_only: tuple[Argument, ...] = (), out: tuple[Argument, ...] = ()
 ) -> Arguments:
     """Arguments of a schema that has these."""
-    key = (positional, keyword_only, out)
-    arguments = _ALL_ARGUMENTS.get(key)
-    if arguments is None:
-        arguments = _ALL_ARGUMENTS.setdefault(key, Arguments(positional, keyword_only, out))
-    return arguments
+    return _ARGUMENT_LISTS[positional, keyword_only, out]
 
 
 class SchemaKind(enum.Enum):

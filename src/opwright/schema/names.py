@@ -24,13 +24,23 @@ class OperatorName:
     `base` is the name without in-place underscore, dunders and `_functional`; `name` the whole name without the
     overload (`add_`); `text` with it (`add_.Tensor`); `unambiguous` is `text` as one identifier (`add__Tensor`).
 
-    >>> operator_name("add", overload="Tensor", inplace=True).unambiguous
+    >>> OperatorName("add", "Tensor", inplace=True).unambiguous
     'add__Tensor'
+    >>> OperatorName("add_").inplace, parsed_operator_name("add_", "").inplace
+    (False, True)
     """
 
     __slots__ = ("base", "dunder", "functional_overload", "inplace", "name", "overload", "text", "unambiguous")
 
-    def __init__(self, base: str, overload: str, inplace: bool, dunder: bool, functional_overload: bool) -> None:
+    def __init__(
+        self,
+        base: str,
+        overload: str = "",
+        *,
+        inplace: bool = False,
+        dunder: bool = False,
+        functional_overload: bool = False,
+    ) -> None:
         self.base: Final = base
         self.overload: Final = overload
         self.inplace: Final = inplace
@@ -61,22 +71,6 @@ class OperatorName:
         return hash(self.text)
 
 
-def operator_name(
-    base: str, *, overload: str = "", inplace: bool = False, dunder: bool = False, functional_overload: bool = False
-) -> OperatorName:
-    """Operator name with these parts."""
-    return OperatorName(base, overload, inplace, dunder, functional_overload)
-
-
-def whole_operator_name(name: str, overload: str) -> OperatorName:
-    """Operator name of a text whose spelling says nothing: `add_` is not the in-place form of `add`.
-
-    >>> whole_operator_name("add_", "out").base, whole_operator_name("add_", "out").inplace
-    ('add_', False)
-    """
-    return OperatorName(name, overload, False, False, False)
-
-
 def parsed_operator_name(name: str, overload: str) -> OperatorName:
     """Operator name of a text `name.overload`.
 
@@ -89,11 +83,11 @@ def parsed_operator_name(name: str, overload: str) -> OperatorName:
     # `__frob_x__` is not a dunder name but the in-place form of `__frob_x_`.
     if inner and "_" not in inner and name.startswith("__") and name.endswith("__"):
         if inner[0] == "i" and inner[1:] in AUGMENTED:
-            return OperatorName(inner[1:], overload, True, True, False)
-        return OperatorName(inner, overload, False, True, False)
+            return OperatorName(inner[1:], overload, inplace=True, dunder=True)
+        return OperatorName(inner, overload, dunder=True)
     inplace = len(name) > 1 and name.endswith("_")
     base = name[:-1] if inplace else name
     functional = base.endswith(FUNCTIONAL_SUFFIX) and len(base) > len(FUNCTIONAL_SUFFIX)
     if functional:
         base = base[: -len(FUNCTIONAL_SUFFIX)]
-    return OperatorName(base, overload, inplace, False, functional)
+    return OperatorName(base, overload, inplace=inplace, functional_overload=functional)

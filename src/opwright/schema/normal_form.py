@@ -13,11 +13,12 @@ import re
 import string
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import count
+from itertools import accumulate, count
 from typing import Final
 
 from opwright.schema.fault import SchemaFault
 from opwright.source import codes
+from opwright.source.records import mutable_fields
 
 _TOKEN: Final = re.compile(
     r"(?P<blank>[ \t\r\f\v]+|\\\n|\#[^\n]*)|(?P<line>\n)"
@@ -56,11 +57,7 @@ class NormalForm:
         self.text: Final = "".join([text for text, _, _ in parts])
         self._given: Final = [start for _, start, _ in parts]
         self._ends: Final = [end for _, _, end in parts]
-        self._starts: Final[list[int]] = []
-        position = 0
-        for text, _, _ in parts:
-            self._starts.append(position)
-            position += len(text)
+        self._starts: Final = [0, *accumulate([len(text) for text, _, _ in parts[:-1]])]
 
     def given_offset(self, offset: int) -> int:
         """Offset in the given text of an offset in the normal form."""
@@ -74,29 +71,25 @@ class NormalForm:
         return fault.replace(start=start, end=end, others=tuple(map(self.given_fault, fault.others)))
 
 
+@mutable_fields
 class _Token:
     """A part of a text, and what it becomes in the normal form."""
 
-    __slots__ = ("end", "is_word", "start", "text")
-
-    def __init__(self, text: str, start: int, is_word: bool) -> None:
-        self.text = text
-        self.start: Final = start
-        self.end: Final = start + len(text)
-        self.is_word: Final = is_word
+    text: str
+    start: int
+    end: int
+    is_word: bool
 
 
+@mutable_fields
 class _Bracket:
     """A bracket that is open: its token, what closes it, and whether it is around an annotation or around returns."""
 
-    __slots__ = ("closing", "has_comma", "is_annotation", "is_returns", "opening")
-
-    def __init__(self, opening: int, closing: str, *, is_annotation: bool, is_returns: bool) -> None:
-        self.opening: Final = opening
-        self.closing: Final = closing
-        self.is_annotation: Final = is_annotation
-        self.is_returns: Final = is_returns
-        self.has_comma = False
+    opening: int
+    closing: str
+    is_annotation: bool
+    is_returns: bool
+    has_comma: bool = False
 
 
 def normal_form(text: str, start: int) -> NormalForm:
@@ -122,7 +115,6 @@ def normal_form(text: str, start: int) -> NormalForm:
 
 
 def _tokens(text: str, start: int) -> list[_Token]:
-    """Parts of a text without its blanks."""
     tokens: list[_Token] = []
     line: re.Match[str] | None = None
     depth = 0
@@ -136,7 +128,7 @@ def _tokens(text: str, start: int) -> list[_Token]:
             if match.group() in ("'", '"'):
                 raise SchemaFault(codes.BAD_DEFAULT, "a string that does not end", match.start(), len(text))
             depth += (match.group() in _CLOSING) - (match.group() in _CLOSING.values())
-            tokens.append(_Token(match.group(), match.start(), match.lastgroup == "word"))
+            tokens.append(_Token(match.group(), *match.span(), match.lastgroup == "word"))
     return tokens
 
 
@@ -152,7 +144,7 @@ def _rewrite(tokens: list[_Token]) -> None:
             is_annotation = bool(brackets) or (has_arrow and before.text != _ARROW)
             is_annotation = is_annotation and text == "(" and _has_annotation(before)
             is_returns = not brackets and before.text == _ARROW
-            brackets.append(_Bracket(index, _CLOSING[text], is_annotation=is_annotation, is_returns=is_returns))
+            brackets.append(_Bracket(index, _CLOSING[text], is_annotation, is_returns))
         elif brackets and text == brackets[-1].closing:
             _close(brackets.pop(), tokens, index)
         elif text == "," and brackets:

@@ -21,7 +21,7 @@ from opwright.schema.function import (
     make_argument,
     make_return,
 )
-from opwright.schema.names import OperatorName, parsed_operator_name, whole_operator_name
+from opwright.schema.names import OperatorName, parsed_operator_name
 from opwright.schema.normal_form import normal_form
 from opwright.schema.rules import check_schema
 from opwright.schema.type_parser import DISPATCHER, STRICT, Grammar, read_type
@@ -31,8 +31,6 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import Scalar
 
 _OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
-# An argument with nothing that could contain a comma, except for the alias sets of its type.
-_SIMPLE_ARGUMENT: Final = re.compile(r"[\w.]+(?:\([^(),]*\))?[\]\[?\d]* \w+(?:=[^,()\[\]\"']*)?")
 _NAMESPACE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)::")
 _SPACED_NAMESPACE: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)[ \t]*::")
 _COMMA: Final = re.compile(r", *")
@@ -125,7 +123,7 @@ def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER
     schema = FunctionSchema(name, arguments, returns, is_strict=False, written=written)
     if _is_regular(schema, form.text):
         return schema
-    whole = whole_operator_name(name.name, name.overload)
+    whole = OperatorName(name.name, name.overload)
     listed = argument_list(arguments.positional, arguments.keyword_only + arguments.out)
     return FunctionSchema(whole, listed, returns, is_regular=False, written=written)
 
@@ -158,13 +156,11 @@ def _is_regular(schema: FunctionSchema, text: str) -> bool:
 
 
 def _read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, Arguments, tuple[Return, ...]]:
-    """Parts of the schema in `text` from `start` to its end."""
     name, position = _read_name(text, start, grammar)
     if not text.startswith("(", position):
         raise unexpected_fault(text, position, "`(` after the operator's name")
     faults: list[SchemaFault] = []
-    read_arguments = _read_arguments if grammar.is_strict else _read_dispatcher_arguments
-    arguments, position = read_arguments(text, position + 1, grammar, faults)
+    arguments, position = _read_arguments(text, position + 1, grammar, faults)
     if not text.startswith(_ARROW, position):
         missing = unexpected_fault(text, position, "` -> ` and what the function returns")
         raise _joined(faults) if faults else missing
@@ -214,7 +210,7 @@ def _read_name(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, i
     parsed = parsed_operator_name(name, overload)
     if not grammar.is_strict:
         _check_dispatcher_name(name, overload, start, match.end(), grammar)
-        return (whole_operator_name(name, overload) if _misfit(parsed) else parsed), match.end()
+        return (OperatorName(name, overload) if _misfit(parsed) else parsed), match.end()
     if name.endswith("_out"):
         message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
         raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
@@ -235,7 +231,6 @@ def _misfit(name: OperatorName) -> str:
 
 
 def _check_dispatcher_name(name: str, overload: str, start: int, end: int, grammar: Grammar) -> None:
-    """Checks that the dispatcher takes the name of an operator."""
     if name in grammar.words:
         raise SchemaFault(codes.BAD_NAME, f"`{name}` is a word of Python", start, start + len(name))
     if overload == "default" or overload.startswith("__") or overload[:1].isdigit() or overload in grammar.words:
@@ -256,137 +251,60 @@ def _item_end(text: str, start: int, grammar: Grammar) -> int:
     return match.end() if match is not None else start
 
 
-def _plain_arguments(items: list[str], grammar: Grammar) -> Arguments | None:
-    """Arguments of these texts if all are cached or simple, and in a valid order; else None.
-
-    It reports no fault: other texts are parsed afterwards, with their offsets in the schema.
-    """
-    positional: list[Argument] = []
-    keyword_only: list[Argument] = []
-    out: list[Argument] = []
-    names: set[str] = set()
-    star = False
-    for item in items:
-        argument = grammar.arguments.get(item) or _read_simple_argument(item, grammar)
-        if argument is None:
-            if item != "*" or star:
-                return None
-            star = True
-            continue
-        names.add(argument.name)
-        if not star:
-            if argument.default is None and positional and positional[-1].default is not None:
-                return None
-            positional.append(argument)
-        elif argument.is_write:
-            out.append(argument)
-        elif out:
-            return None
-        else:
-            keyword_only.append(argument)
-    if len(names) + star != len(items) or (star and not keyword_only and not out):
-        return None
-    return argument_list(tuple(positional), tuple(keyword_only), tuple(out))
-
-
-def _read_simple_argument(item: str, grammar: Grammar) -> Argument | None:
-    """Argument of a simple text; None if it is not one."""
-    if _SIMPLE_ARGUMENT.fullmatch(item) is None:
-        return None
-    try:
-        argument = grammar.arguments[item] = _read_argument(item, 0, len(item), grammar)
-    except SchemaFault:
-        return None
-    return argument
-
-
 def _read_arguments(text: str, start: int, grammar: Grammar, faults: list[SchemaFault]) -> tuple[Arguments, int]:
     """The arguments up to the closing parenthesis, and the offset after it.
 
-    Faults of single arguments are added to `faults`.
+    Faults of single arguments are added to `faults`. For the dispatcher, several `*` mean the same as one, and
+    arguments that are passed by name are out arguments only if they and all after them are written.
     """
     close = text.find(") -> ", start)
-    # Whole lists repeat too: every second one in a release's file does.
-    listed = text[start:close] if close >= 0 else ""
-    arguments = grammar.lists.get(listed)
-    if arguments is None and listed and (arguments := _plain_arguments(listed.split(", "), grammar)) is not None:
-        grammar.lists[listed] = arguments
+    # Every second list of a release's file occurs there more than once.
+    listed = text[start : max(close, start)]
+    arguments = grammar.lists.get(listed) if close >= 0 else None
     if arguments is not None:
         return arguments, close + 1
     positional: list[Argument] = []
-    keyword_only: list[Argument] = []
-    out: list[Argument] = []
-    seen: set[str] = set()
-    star = False
-    position = start
-    while not text.startswith(")", position):
-        end = _item_end(text, position, grammar)
-        try:
-            if text[position:end] == "*":
-                if star:
-                    raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
-                star = True
-            else:
-                argument = _cached_argument(text, position, end, grammar)
-                # Whether an argument that is at fault has a default is not known.
-                checks_default = not faults and bool(positional) and not star and not grammar.is_lenient
-                if (
-                    argument.name in seen
-                    or (star and out and not argument.is_write)
-                    or (checks_default and positional[-1].default is not None and argument.default is None)
-                ):
-                    raise _argument_order_fault(argument, seen, star, position, end)
-                if not grammar.is_lenient:
-                    seen.add(argument.name)
-                (positional if not star else out if argument.is_write else keyword_only).append(argument)
-        except SchemaFault as fault:
-            faults.append(fault)
-        position = _next_position(text, end, faults)
-    if star and not keyword_only and not out and not faults:
-        faults.append(SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position))
-    return argument_list(tuple(positional), tuple(keyword_only), tuple(out)), position + 1
-
-
-def _read_dispatcher_arguments(
-    text: str, start: int, grammar: Grammar, faults: list[SchemaFault]
-) -> tuple[Arguments, int]:
-    """Parses the arguments of a schema that PyTorch's dispatcher parses.
-
-    Several `*` mean the same as one. Arguments that are passed by name are out arguments if they and all after them are
-    written.
-    """
-    positional: list[Argument] = []
     by_name: list[Argument] = []
-    seen: set[str] = set()
+    names: set[str] = set()
     star = False
     position = start
     while not text.startswith(")", position):
         end = _item_end(text, position, grammar)
         item = text[position:end]
-        if item == "*":
-            star = True
-        elif item == _VARIADIC:
+        if item == _VARIADIC and not grammar.is_strict:
             raise _joined([*faults, _variadic_fault(text, position, end)])
-        else:
-            try:
+        try:
+            if item == "*":
+                if star and grammar.is_strict:
+                    raise SchemaFault(codes.STAR, "second `*` in the arguments", position, end)
+                star = True
+            else:
                 argument = _cached_argument(text, position, end, grammar)
+                group = by_name if star else positional
+                last = group[-1] if group else argument
+                is_late = star and grammar.is_strict and last.is_write and not argument.is_write
                 # Whether an argument that is at fault has a default is not known.
-                needs_default = not faults and bool(positional) and not star and positional[-1].default is not None
-                if argument.name in seen or (needs_default and argument.default is None):
-                    raise _argument_order_fault(argument, seen, star, position, end)
-                seen.add(argument.name)
-                (by_name if star else positional).append(argument)
-            except SchemaFault as fault:
-                faults.append(fault)
+                lacks_default = not star and not faults and last.default is not None and argument.default is None
+                if argument.name in names or is_late or (lacks_default and not grammar.is_lenient):
+                    raise _argument_order_fault(argument, names, star, position, end)
+                if not grammar.is_lenient:
+                    names.add(argument.name)
+                group.append(argument)
+        except SchemaFault as fault:
+            faults.append(fault)
         position = _next_position(text, end, faults)
-    first = next((index for index, argument in enumerate(by_name) if argument.is_write), len(by_name))
-    if not all(argument.is_write for argument in by_name[first:]):
-        first = len(by_name)
-    return argument_list(tuple(positional), tuple(by_name[:first]), tuple(by_name[first:])), position + 1
+    if star and grammar.is_strict and not by_name and not faults:
+        faults.append(SchemaFault(codes.STAR, "no argument follows `*`", position - 1, position))
+    first_out = next((index for index, argument in enumerate(by_name) if argument.is_write), len(by_name))
+    if not all(argument.is_write for argument in by_name[first_out:]):
+        first_out = len(by_name)
+    arguments = argument_list(tuple(positional), tuple(by_name[:first_out]), tuple(by_name[first_out:]))
+    if not faults and position == close:
+        grammar.lists[listed] = arguments
+    return arguments, position + 1
 
 
 def _cached_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
-    """Argument `text[start:end]`, which is parsed once."""
     item = text[start:end]
     argument = grammar.arguments.get(item)
     if argument is None:
@@ -406,6 +324,8 @@ def _variadic_fault(text: str, start: int, end: int) -> SchemaFault:
 
 def _next_item(text: str, end: int) -> int:
     """Offset of the next item or of the closing parenthesis."""
+    if text.startswith(", ", end) and text[end + 2 : end + 3] not in (" ", ")"):
+        return end + 2
     comma = _COMMA.match(text, end)
     if comma is None:
         if not text.startswith(")", end):
@@ -441,7 +361,6 @@ def _argument_order_fault(argument: Argument, seen: set[str], star: bool, start:
 
 
 def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argument:
-    """Argument `text[start:end]`."""
     type, alias, position = _read_argument_type(text, start, grammar)
     named = IDENTIFIER.match(text, position + 1) if text.startswith(" ", position) else None
     if named is None or position >= end:
@@ -508,31 +427,27 @@ def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, 
 
 
 def _read_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Return, ...], int]:
-    """Returns from `start` on, and the offset after them."""
     listed = text[start:]
-    results = grammar.return_lists.get(listed)
-    if results is None:
-        results, end = _read_new_returns(text, start, grammar)
-        if end != len(text):
-            return results, end
-        grammar.return_lists[listed] = results
-    return results, len(text)
-
-
-def _read_new_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Return, ...], int]:
+    returns = grammar.return_lists.get(listed)
+    if returns is not None:
+        return returns, len(text)
     if not text.startswith("(", start):
         end = _item_end(text, start, grammar)
-        return (_read_return(text, start, end, grammar),), end
-    returns: list[Return] = []
-    position = start + 1
-    while not text.startswith(")", position):
-        end = _item_end(text, position, grammar)
-        returns.append(_read_return(text, position, end, grammar))
-        position = _next_item(text, end)
-    if len(returns) == 1 and grammar.is_strict:
-        message = "a single return has no parentheses"
-        raise SchemaFault(codes.SCHEMA_SYNTAX, message, start, position + 1)
-    return tuple(returns), position + 1
+        returns = (_read_return(text, start, end, grammar),)
+    else:
+        items: list[Return] = []
+        position = start + 1
+        while not text.startswith(")", position):
+            end = _item_end(text, position, grammar)
+            items.append(_read_return(text, position, end, grammar))
+            position = _next_item(text, end)
+        end = position + 1
+        if len(items) == 1 and grammar.is_strict:
+            raise SchemaFault(codes.SCHEMA_SYNTAX, "a single return has no parentheses", start, end)
+        returns = tuple(items)
+    if end == len(text):
+        grammar.return_lists[listed] = returns
+    return returns, end
 
 
 def _read_return(text: str, start: int, end: int, grammar: Grammar) -> Return:

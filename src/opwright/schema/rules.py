@@ -23,44 +23,33 @@ class _Spans:
         self.returns = max(text.rfind("->"), 0) + 2
 
     def name(self) -> tuple[int, int]:
-        """Offsets of the operator's name."""
         return self.start, self.arguments
 
     def overload(self) -> tuple[int, int]:
-        """Offsets of the overload's name."""
         dot = self.text.find(".", self.start, self.arguments)
         return (dot + 1, self.arguments) if dot >= 0 else self.name()
 
     def argument(self, item: str) -> tuple[int, int]:
-        """Offsets of the argument with this text."""
         start = self.text.find(item, self.arguments)
         return (start, start + len(item)) if start >= 0 else self.name()
 
     def result(self) -> tuple[int, int]:
-        """Offsets of the returns."""
         start = self.returns + (1 if self.text[self.returns : self.returns + 1] == " " else 0)
         return start, len(self.text)
 
 
 def check_schema(schema: FunctionSchema, text: str, start: int) -> None:
     """Raises SchemaFault for the first rule that `schema`, which starts at `start` in `text`, breaks."""
-    if schema.kind is SchemaKind.functional:
-        if schema.arguments.writes_before_self or True in [result.is_write for result in schema.returns]:
-            _check_written(schema, _Spans(text, start))
-        _check_self(schema, text, start)
+    arguments = schema.arguments
+    if (
+        schema.kind is SchemaKind.functional
+        and not arguments.writes_before_self
+        # A functional schema may write `self`, as that of `set_data` does.
+        and not (arguments.self_arg is not None and arguments.self_arg.is_write)
+        and not any(result.is_write for result in schema.returns)
+    ):
         return
-    _check_written(schema, _Spans(text, start))
-
-
-def _check_self(schema: FunctionSchema, text: str, start: int) -> None:
-    """Checks that a functional schema that writes `self` (such as `set_data`) does not return it."""
-    self_arg = schema.arguments.self_arg
-    if self_arg is not None and self_arg.is_write:
-        _check_written(schema, _Spans(text, start))
-
-
-def _check_written(schema: FunctionSchema, spans: _Spans) -> None:
-    """Checks the rules for functions that write arguments."""
+    spans = _Spans(text, start)
     _check_pre_self(schema, spans)
     _check_overload(schema, spans)
     _check_kinds(schema, spans)

@@ -10,12 +10,11 @@ from opwright.schema.function import (
     Argument,
     Arguments,
     FunctionSchema,
-    Return,
     argument_list,
     make_argument,
     make_return,
 )
-from opwright.schema.names import operator_name, parsed_operator_name
+from opwright.schema.names import OperatorName, parsed_operator_name
 
 #: The base names of views and of their copying and inverse forms: `x_copy` goes with `x`, `x_scatter` with `x_inverse`.
 _COPY: Final = "_copy"
@@ -53,11 +52,6 @@ def plain_argument(original: Argument, *, strip_default: bool = False) -> Argume
     return make_argument(original.name, original.type, default)
 
 
-def plain_return(result: Return, *, keep_name: bool) -> Return:
-    """Return without its annotation, and without its name unless `keep_name`."""
-    return make_return(result.name if keep_name else None, result.type)
-
-
 def unreturned_writes(schema: FunctionSchema) -> Iterator[Argument]:
     """Arguments that are written but not returned: `self`, then outs, then the others.
 
@@ -89,13 +83,13 @@ def signature(
     """
     name = schema.name
     base = view_base_name(name.base) if view_form else name.base
-    results = tuple(plain_return(result, keep_name=keep_return_names) for result in schema.returns)
+    results = tuple(make_return(result.name if keep_return_names else None, result.type) for result in schema.returns)
     more = tuple(
         make_return(f"{argument.name}_out" if keep_return_names else None, argument.type)
         for argument in unreturned_writes(schema)
     )
     return FunctionSchema(
-        operator_name(base, dunder=name.dunder), _plain_arguments(schema, strip_default), results + more
+        OperatorName(base, dunder=name.dunder), _plain_arguments(schema, strip_default), results + more
     )
 
 

@@ -16,8 +16,6 @@ from opwright.schema.types import (
     CLASS_PREFIX,
     DISPATCHER_NAMES,
     ONLY_IN_FILES,
-    OPTIONAL_TENSOR,
-    TENSOR,
     Annotation,
     DispatcherType,
     ListType,
@@ -26,6 +24,7 @@ from opwright.schema.types import (
     annotation,
     class_type,
     dispatcher_type,
+    is_seen_by_dispatcher,
     list_of,
     optional,
 )
@@ -115,7 +114,6 @@ _DEEPEST: Final = 8
 
 
 def _parentheses(depth: int) -> str:
-    """Pattern of parentheses around others."""
     pattern = r"\([^()]*\)"
     for _ in range(depth - 1):
         pattern = rf"\((?:[^()]|{pattern})*\)"
@@ -151,7 +149,7 @@ class Grammar:
         self.alias: Final = re.compile(alias)
         self.words: Final = words
         self.missing_types: Final = missing_types
-        self.item: Final = re.compile(rf"(?:{_PLAIN}|{_parentheses(depth)}|{_QUOTED})*")
+        self.item: Final = re.compile(rf"{_PLAIN}*(?:(?:{_parentheses(depth)}|{_QUOTED}){_PLAIN}*)*")
         self.annotated_types: Final[dict[str, tuple[Type, Annotation | None]]] = {}
         self.arguments: Final[dict[str, Argument]] = {}
         self.lists: Final[dict[str, Arguments]] = {}
@@ -219,7 +217,7 @@ def _read_strict_type(
     if match is None:
         raise unexpected_fault(text, start, "a type")
     position = match.end()
-    type = _named_type(text, start, position)
+    type = _named_type(text, start, position, grammar)
     alias = None
     if allow_annotation:
         alias, position = _read_annotation(text, position, grammar)
@@ -264,14 +262,8 @@ def _read_dispatcher_type(text: str, start: int, grammar: Grammar, depth: int) -
         alias = alias or container
         if is_sized and text[position : position + 1] != "?":
             break
-    return type, alias if _holds_tensors(type) else None, position
-
-
-def _holds_tensors(type: Type) -> bool:
-    """Whether a type is a tensor or a list of tensors, which may be missing."""
-    plain = type.elem if isinstance(type, OptionalType) else type
-    item = plain.elem if isinstance(plain, ListType) else plain
-    return item is TENSOR or item is OPTIONAL_TENSOR
+    holder = type.elem if isinstance(type, OptionalType) else type
+    return type, alias if is_seen_by_dispatcher(holder) else None, position
 
 
 def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tuple[Type, int]:
@@ -283,7 +275,7 @@ def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tup
         raise unexpected_fault(text, start, "a type")
     name, end = match.group(), match.end()
     if name not in PARAMETRIC_TYPES:
-        return _dispatcher_type(text, start, end, grammar), end
+        return _named_type(text, start, end, grammar), end
     if not text.startswith("(", end):
         raise unexpected_fault(text, end, f"`(` after `{name}`")
     type, end = _read_items(text, end, name, grammar, depth)
@@ -317,34 +309,21 @@ def _read_items(text: str, start: int, name: str, grammar: Grammar, depth: int) 
     return dispatcher_type(name, tuple(items)), position + 1
 
 
-def _named_type(text: str, start: int, end: int) -> Type:
-    name = text[start:end]
-    if name in BASES:
-        return BASES[name]
-    if name.startswith(CLASS_PREFIX) and len(name) > len(CLASS_PREFIX):
-        return class_type(name[len(CLASS_PREFIX) :])
-    raise _unknown_type(text, start, end, BASE_TYPES)
-
-
-def _dispatcher_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
-    """Type of a name."""
+def _named_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
+    """Type of a name. The dispatcher has types of its own, and the names of its classes have two parts."""
     name = text[start:end]
     if name in BASES and name not in grammar.missing_types:
         return BASES[name]
-    if name in DISPATCHER_NAMES or name == "None":
+    if not grammar.is_strict and (name in DISPATCHER_NAMES or name == "None"):
         return dispatcher_type("NoneType" if name == "None" else name)
-    if name.startswith(CLASS_PREFIX) and name.count(".") == CLASS_PREFIX.count(".") + 1:
-        return class_type(name[len(CLASS_PREFIX) :])
+    class_name = name.removeprefix(CLASS_PREFIX)
+    if class_name not in ("", name) and (grammar.is_strict or class_name.count(".") == 1):
+        return class_type(class_name)
     types = tuple([name for name in BASE_TYPES if name not in grammar.missing_types])
-    raise _unknown_type(text, start, end, types + DISPATCHER_NAMES)
-
-
-def _unknown_type(text: str, start: int, end: int, types: tuple[str, ...]) -> SchemaFault:
-
-    name, help = unknown_type(text, start, end, types)
-    if not help and name.islower() and text[end : end + 1] in (",", ")"):
-        help = f"write `Tensor {name}`"
-    return SchemaFault(codes.UNKNOWN_TYPE, f"unknown type `{name}`", start, start + len(name), help=help)
+    shown, help = unknown_type(text, start, end, types if grammar.is_strict else types + DISPATCHER_NAMES)
+    if not help and shown.islower() and text[end : end + 1] in (",", ")"):
+        help = f"write `Tensor {shown}`"
+    raise SchemaFault(codes.UNKNOWN_TYPE, f"unknown type `{shown}`", start, start + len(shown), help=help)
 
 
 def _check_depth(depth: int, start: int, end: int) -> None:
@@ -397,7 +376,6 @@ def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, 
 
 
 def _read_annotation(text: str, start: int, grammar: Grammar) -> tuple[Annotation | None, int]:
-    """Annotation in parentheses at `start`, if there is one, and the offset after it."""
     if not text.startswith("(", start):
         return None, start
     end = text.find(")", start)

@@ -11,11 +11,24 @@ True
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Final, final
+from collections.abc import Callable
+from typing import Final, TypeVar, final
 
 from opwright.schema.base_types import BASE_TYPE_ROWS, forms_of
 from opwright.source.records import not_fingerprinted
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Interned(dict[Key, Value]):
+    """Values that are made once for each key. Threads that make one at the same time get the same object."""
+
+    def __init__(self, make: Callable[[Key], Value]) -> None:
+        self._make: Final = make
+
+    def __missing__(self, key: Key) -> Value:
+        return self.setdefault(key, self._make(key))
 
 
 class Annotation:
@@ -45,16 +58,14 @@ class Annotation:
         return f"<annotation ({self.text})>"
 
 
-_INTERNED: Final[dict[tuple[tuple[str, ...], bool, tuple[str, ...]], Annotation]] = {}
+_ANNOTATIONS: Final[Interned[tuple[tuple[str, ...], bool, tuple[str, ...]], Annotation]] = Interned(
+    lambda key: Annotation(*key)
+)
 
 
 def annotation(before: tuple[str, ...], is_write: bool, after: tuple[str, ...] = ()) -> Annotation:
     """Annotation with these alias sets."""
-    key = (before, is_write, after)
-    annotation = _INTERNED.get(key)
-    if annotation is None:
-        annotation = _INTERNED.setdefault(key, Annotation(before, is_write, after))
-    return annotation
+    return _ANNOTATIONS[before, is_write, after]
 
 
 #: Why fingerprints leave out what a type refers to: it may be the type itself.
@@ -134,10 +145,11 @@ class DispatcherType(Type):
 
     __slots__ = ("items", "name")
 
-    def __init__(self, name: str, items: tuple[Type, ...], text: str) -> None:
+    def __init__(self, name: str, items: tuple[Type, ...] | None) -> None:
+        text = name if items is None else f"{name}({', '.join([item.text for item in items])})"
         super().__init__(text, None, False, None)
         self.name: Final = name
-        self.items: Final = items
+        self.items: Final = items or ()
 
 
 @final
@@ -164,17 +176,15 @@ class ListType(Type):
         self.size: Final = size
 
 
-@cache
-def _base_type(name: str) -> BaseType:
-    return BaseType(name)
-
-
+_BASE_TYPES: Final = Interned(BaseType)
+_CLASSES: Final = Interned(ClassType)
+_DISPATCHER_TYPES: Final[Interned[tuple[str, tuple[Type, ...] | None], DispatcherType]] = Interned(
+    lambda key: DispatcherType(*key)
+)
+_OPTIONALS: Final = Interned(OptionalType)
+_LISTS: Final[Interned[tuple[Type, int | None], ListType]] = Interned(lambda key: ListType(*key))
 #: The base types by name, with those that trees between releases have taught.
-BASES: Final = forms_of(lambda row: _base_type(row.name) if row.in_files else None)
-_CLASSES: Final[dict[str, ClassType]] = {}
-_DISPATCHER_TYPES: Final[dict[str, DispatcherType]] = {}
-_OPTIONALS: Final[dict[Type, OptionalType]] = {}
-_LISTS: Final[dict[tuple[Type, int | None], ListType]] = {}
+BASES: Final = forms_of(lambda row: _BASE_TYPES[row.name] if row.in_files else None)
 
 
 def base(name: str) -> BaseType:
@@ -184,10 +194,7 @@ def base(name: str) -> BaseType:
 
 def class_type(class_name: str) -> ClassType:
     """The TorchScript class type of this (dotted) class name."""
-    type = _CLASSES.get(class_name)
-    if type is None:
-        type = _CLASSES.setdefault(class_name, ClassType(class_name))
-    return type
+    return _CLASSES[class_name]
 
 
 def dispatcher_type(name: str, items: tuple[Type, ...] | None = None) -> DispatcherType:
@@ -196,27 +203,17 @@ def dispatcher_type(name: str, items: tuple[Type, ...] | None = None) -> Dispatc
     >>> dispatcher_type("Dict", (base("str"), TENSOR)).text, dispatcher_type("", (base("int"), TENSOR)).text
     ('Dict(str, Tensor)', '(int, Tensor)')
     """
-    text = name if items is None else f"{name}({', '.join([item.text for item in items])})"
-    type = _DISPATCHER_TYPES.get(text)
-    if type is None:
-        type = _DISPATCHER_TYPES.setdefault(text, DispatcherType(name, items or (), text))
-    return type
+    return _DISPATCHER_TYPES[name, items]
 
 
 def optional(elem: Type) -> OptionalType:
     """Type `elem?`."""
-    type = _OPTIONALS.get(elem)
-    if type is None:
-        type = _OPTIONALS.setdefault(elem, OptionalType(elem))
-    return type
+    return _OPTIONALS[elem]
 
 
 def list_of(elem: Type, size: int | None) -> ListType:
     """Type `elem[]`, or `elem[size]`."""
-    type = _LISTS.get((elem, size))
-    if type is None:
-        type = _LISTS.setdefault((elem, size), ListType(elem, size))
-    return type
+    return _LISTS[elem, size]
 
 
 def is_seen_by_dispatcher(type: Type) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
-from opwright.source.records import Copyable, not_fingerprinted
+from opwright.source.records import Copyable, mutable_fields, not_fingerprinted
 from opwright.source.span import SourceText, Span, without_place
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
@@ -31,20 +31,33 @@ _KIND_NAMES: Final = {
 _PLAIN_WORDS: Final = {"True": True, "true": True, "False": False, "false": False}
 
 
-@without_place
-@not_fingerprinted(_kind="it follows from value, style and tag")
-class Scalar:
-    """A scalar: its value as a string, and its style (`""` for plain, else `'`, `"`, `|` or `>`)."""
+class _Placed:
+    """What has a place in a file."""
 
-    __slots__ = ("_kind", "end", "file", "start", "style", "tag", "value")
+    __slots__ = ()
 
     file: SourceText
     start: int
     end: int
-    value: str
-    style: str
-    tag: str | None
-    """The explicit tag (`tag:yaml.org,2002:str` for `!!str`), or None."""
+
+    @property
+    def span(self) -> Span:
+        """Node in the file, from its quotes, tag, dash, bracket or first key to the end of its last part."""
+        return Span(self.file, self.start, self.end)
+
+    def get(self, key: str) -> Node | None:
+        """None: only mappings have keys."""
+
+
+@without_place
+@not_fingerprinted(_kind="it follows from value, style and tag")
+class Scalar(_Placed):
+    """A scalar: its value as a string, and its style (`""` for plain, else `'`, `"`, `|` or `>`).
+
+    `tag` is the explicit one (`tag:yaml.org,2002:str` for `!!str`), or None.
+    """
+
+    __slots__ = ("_kind", "end", "file", "start", "style", "tag", "value")
 
     def __init__(
         self,
@@ -68,20 +81,11 @@ class Scalar:
         return f"Scalar({self.value!r}, {self.start}, {self.end})"
 
     @property
-    def span(self) -> Span:
-        """Scalar in the file, including quotes and tag."""
-        return Span(self.file, self.start, self.end)
-
-    def get(self, key: str) -> Node | None:
-        """None: only mappings have keys."""
-
-    @property
     def kind(self) -> str:
         """Type by YAML 1.1: `str`, `bool`, `int`, `float`, `null`, `timestamp`, or the name of another tag."""
-        kind = self._kind
-        if kind is None:
-            kind = self._kind = scalar_kind(self.value, self.style, self.tag)
-        return kind
+        if self._kind is None:
+            self._kind = scalar_kind(self.value, self.style, self.tag)
+        return self._kind
 
     @property
     def description(self) -> str:
@@ -134,10 +138,9 @@ class Scalar:
 
 
 @without_place
-class SequenceNode:
+@mutable_fields
+class SequenceNode(_Placed):
     """A list of nodes."""
-
-    __slots__ = ("end", "file", "items", "start")
 
     description = "a list"
 
@@ -145,12 +148,6 @@ class SequenceNode:
     start: int
     end: int
     items: list[Node]
-
-    def __init__(self, file: SourceText, start: int, end: int, items: list[Node]) -> None:
-        self.file = file
-        self.start = start
-        self.end = end
-        self.items = items
 
     def __repr__(self) -> str:
         return f"SequenceNode({len(self.items)} items, {self.start}, {self.end})"
@@ -161,27 +158,18 @@ class SequenceNode:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.items)
 
-    def get(self, key: str) -> Node | None:
-        """None: only mappings have keys."""
-
-    @property
-    def span(self) -> Span:
-        """Span from the first item's dash, or the bracket, to the end of the last item, or the closing bracket."""
-        return Span(self.file, self.start, self.end)
-
     def python_value(self) -> object:
         """List that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
         return _tree_value(self)
 
 
 @without_place
-class MappingNode(Copyable):
+@mutable_fields
+class MappingNode(_Placed, Copyable):
     """A mapping: its keys, which are scalars, with their values, in the order of the file. Keys may repeat.
 
     If the file merges other mappings with `<<`, their entries come before the mapping's own.
     """
-
-    __slots__ = ("end", "entries", "file", "start")
 
     description = "a mapping"
 
@@ -189,12 +177,6 @@ class MappingNode(Copyable):
     start: int
     end: int
     entries: list[tuple[Scalar, Node]]
-
-    def __init__(self, file: SourceText, start: int, end: int, entries: list[tuple[Scalar, Node]]) -> None:
-        self.file = file
-        self.start = start
-        self.end = end
-        self.entries = entries
 
     def __repr__(self) -> str:
         return f"MappingNode({len(self.entries)} entries, {self.start}, {self.end})"
@@ -205,18 +187,12 @@ class MappingNode(Copyable):
     def __iter__(self) -> Iterator[tuple[Scalar, Node]]:
         return iter(self.entries)
 
-    @property
-    def span(self) -> Span:
-        """Span from the first key, or the brace, to the end of the last value, or the closing brace."""
-        return Span(self.file, self.start, self.end)
-
     def entry(self, key: str) -> tuple[Scalar, Node] | None:
         """The key's node and its value, or None; of repeated keys, the last."""
-        last = None
-        for entry in self.entries:
+        for entry in reversed(self.entries):
             if entry[0].value == key:
-                last = entry
-        return last
+                return entry
+        return None
 
     def get(self, key: str) -> Node | None:
         """The key's value, or None; of repeated keys, the last, as in `yaml.safe_load`."""

@@ -159,6 +159,12 @@ def frozen_fields(cls: _Class) -> _Class:
     return slotted
 
 
+@dataclass_transform()
+def mutable_fields(cls: _Class) -> _Class:
+    """A decorator like `frozen_fields`, for a class whose fields change."""
+    return frozen_fields(cls)
+
+
 def record_of(kind: type[_Record], records: Iterable[object]) -> _Record:
     """The record of a class among records of several; what the class makes without arguments if there is none.
 

@@ -9,77 +9,26 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from yaml.scanner import Scanner
 
 _BREAKS: Final = "\r\n\x85\u2028\u2029"
+_BREAK: Final = rf"(?:\r\n|[{_BREAKS}])"
+_LINE_BREAK: Final = re.compile(_BREAK)
 # A node's anchor and tag precede its content, in either order.
-_PROPERTIES = re.compile(r"(?:[&!][^\s]*(?:[ \t\r\n\x85\u2028\u2029]|#[^\r\n]*)+)*")
-_PROPERTY_ONLY = re.compile(r"[&!]\S*")
-_BLOCK_HEADER = re.compile(rf"[|>]([-+0-9]*)[^{_BREAKS}]*")
-_LINE_BREAK = re.compile(rf"\r\n|[{_BREAKS}]")
-_LINE_REST = re.compile(rf"[^{_BREAKS}]*")
+_PROPERTIES: Final = re.compile(rf"(?:[&!][^\s]*(?:[ \t{_BREAKS}]|#[^\r\n]*)+)*")
+_PROPERTY_ONLY: Final = re.compile(r"[&!]\S*")
+_BLOCK_HEADER: Final = re.compile(rf"[|>]([-+0-9]*)[^{_BREAKS}]*{_BREAK}?")
+_LINE_REST: Final = re.compile(rf"[^{_BREAKS}]*")
 # The spaces before the first character that is neither a space nor a line break.
-_FIRST_LETTER_LINE = re.compile(rf"(?: *[{_BREAKS}])*( *)[^ {_BREAKS}]")
+_FIRST_LETTER_LINE: Final = re.compile(rf"(?: *[{_BREAKS}])*( *)[^ {_BREAKS}]")
+# A line break that is folded, or escaped, with the blank lines that follow and the blanks on both sides.
+_FOLD: Final = re.compile(rf"[ \t]*({_BREAK})((?:[ \t]*{_BREAK})*)[ \t]*")
+_ESCAPED_BREAK: Final = re.compile(rf"\\{_BREAK}((?:[ \t]*{_BREAK})*)[ \t]*")
 
-
-class _Reader:
-    """Collects the value's characters, each with its raw characters."""
-
-    __slots__ = ("characters", "end", "offset", "spans", "text")
-
-    def __init__(self, text: str, start: int, end: int) -> None:
-        self.text = text
-        self.offset = start
-        self.end = end
-        self.characters: list[str] = []
-        self.spans: list[tuple[int, int]] = []
-
-    def peek(self) -> str:
-        return self.text[self.offset] if self.offset < self.end else ""
-
-    def put(self, characters: str, start: int, end: int) -> None:
-        for character in characters:
-            self.characters.append(character)
-            self.spans.append((start, end))
-
-    def put_raw(self, stop: int) -> None:
-        """Take the characters up to `stop` unchanged."""
-        for offset in range(self.offset, stop):
-            self.characters.append(self.text[offset])
-            self.spans.append((offset, offset + 1))
-        self.offset = stop
-
-    def take_blanks(self) -> tuple[int, int]:
-        start = self.offset
-        while self.offset < self.end and self.text[self.offset] in " \t":
-            self.offset += 1
-        return start, self.offset
-
-    def take_break(self) -> tuple[str, int, int]:
-        """Take one line break; YAML reads all but the two Unicode separators as a newline."""
-        start = self.offset
-        character = self.text[start]
-        self.offset += 2 if self.text.startswith("\r\n", start) else 1
-        return (character if character in "\u2028\u2029" else "\n"), start, self.offset
-
-    def take_blank_lines(self, indent: int) -> tuple[list[tuple[str, int, int]], bool]:
-        """Take a block scalar's blank lines and the next line's indentation; return whether that line belongs to the
-        scalar.
-        """
-        breaks: list[tuple[str, int, int]] = []
-        while True:
-            line_start = self.offset
-            while self.peek() == " " and self.offset - line_start < indent:
-                self.offset += 1
-            if not self.peek() or self.peek() not in _BREAKS:
-                return breaks, bool(self.peek()) and self.offset - line_start == indent
-            breaks.append(self.take_break())
-
-    def put_all(self, spans: list[tuple[str, int, int]]) -> None:
-        for characters, start, end in spans:
-            self.put(characters, start, end)
+_Piece: TypeAlias = "tuple[str, int, int]"
+"""A character of the value, and where its raw characters are."""
 
 
 @lru_cache(maxsize=1)
@@ -93,18 +42,14 @@ def raw_offsets(text: str, start: int, end: int, style: str, value: str) -> list
     >>> raw_offsets("'it''s'", 0, 7, "'", "it's")
     [(1, 2), (2, 3), (3, 5), (5, 6), (6, 6)]
     """
-    reader = _Reader(text, _content_start(text, start, end), end)
+    content = _content_start(text, start, end)
     if style in ("|", ">"):
-        _read_block(reader, value, folded=style == ">")
-    elif style:
-        reader.offset += 1
-        _read_flow(reader, style)
+        pieces, after = _block_pieces(text, content, value, folded=style == ">")
     else:
-        _read_flow(reader, "")
-    if "".join(reader.characters) != value:
+        pieces, after = _flow_pieces(text, content + len(style), end, style)
+    if "".join([character for character, _, _ in pieces]) != value:
         return None
-    after = reader.spans[-1][1] if reader.spans and style in ("|", ">") else reader.offset
-    return [*reader.spans, (after, after)]
+    return [*[(first, last) for _, first, last in pieces], (after, after)]
 
 
 def _content_start(text: str, start: int, end: int) -> int:
@@ -117,101 +62,91 @@ def _content_start(text: str, start: int, end: int) -> int:
     return only.end() if only else content
 
 
-def _read_flow(reader: _Reader, quote: str) -> None:
-    """Read a plain or quoted scalar up to its end or its closing quote."""
-    text = reader.text
-    while character := reader.peek():
-        if character == quote and not (quote == "'" and text.startswith("''", reader.offset)):
-            return
-        if character == "'" and quote == "'":
-            reader.put("'", reader.offset, reader.offset + 2)
-            reader.offset += 2
-        elif character == "\\" and quote == '"':
-            _read_escape(reader)
-        elif character in " \t" or character in _BREAKS:
-            _read_space(reader)
+def _raw(text: str, start: int, end: int) -> list[_Piece]:
+    """Characters that stand for themselves."""
+    return [(text[at], at, at + 1) for at in range(start, end)]
+
+
+def _breaks(text: str, start: int, end: int) -> list[_Piece]:
+    """Line breaks; YAML reads all but the two Unicode separators as a newline."""
+    return [
+        (match[0] if match[0] in "\u2028\u2029" else "\n", *match.span())
+        for match in _LINE_BREAK.finditer(text, start, end)
+    ]
+
+
+def _flow_pieces(text: str, start: int, end: int, quote: str) -> tuple[list[_Piece], int]:
+    """Characters of a plain or quoted scalar up to its end or its closing quote, and where that is."""
+    pieces: list[_Piece] = []
+    at = start
+    while at < end:
+        if quote == "'" and text.startswith("''", at):
+            new, after = [("'", at, at + 2)], at + 2
+        elif text[at] == quote:
+            break
+        elif text[at] == "\\" and quote == '"':
+            new, after = _escape(text, at, end)
+        elif fold := _FOLD.match(text, at, end):
+            new, after = _breaks(text, fold.start(1), fold.end()), fold.end()
+            if new[0][0] == "\n":
+                # A line break is a blank, but blank lines after it remain.
+                new = new[1:] or [(" ", at, after)]
+            else:
+                new[0] = new[0][0], at, fold.end(1)
         else:
-            reader.put_raw(reader.offset + 1)
+            new, after = _raw(text, at, at + 1), at + 1
+        pieces += new
+        at = after
+    return pieces, at
 
 
-def _read_escape(reader: _Reader) -> None:
-    start = reader.offset
-    letter = reader.text[start + 1 : start + 2]
-    reader.offset = start + 1
+def _escape(text: str, start: int, end: int) -> tuple[list[_Piece], int]:
+    """What an escape stands for, and where it ends."""
+    letter = text[start + 1 : start + 2]
+    joined = _ESCAPED_BREAK.match(text, start, end)
+    if joined is not None:
+        # Of two joined lines, only the blank lines between them remain.
+        return _breaks(text, *joined.span(1)), joined.end()
     if letter in Scanner.ESCAPE_CODES:
-        stop = start + 2 + Scanner.ESCAPE_CODES[letter]
-        reader.put(chr(int(reader.text[start + 2 : stop], 16)), start, stop)
-        reader.offset = stop
-    elif letter and letter in _BREAKS:
-        # An escaped line break joins two lines; only the blank lines after it remain.
-        reader.take_break()
-        _read_blank_lines(reader)
-        reader.take_blanks()
-    else:
-        reader.put(Scanner.ESCAPE_REPLACEMENTS.get(letter, letter), start, start + 2)
-        reader.offset = start + 2
+        after = start + 2 + Scanner.ESCAPE_CODES[letter]
+        return [(chr(int(text[start + 2 : after], 16)), start, after)], after
+    return [(Scanner.ESCAPE_REPLACEMENTS.get(letter, letter), start, start + 2)], start + 2
 
 
-def _read_blank_lines(reader: _Reader) -> int:
-    count = 0
-    while True:
-        start, _ = reader.take_blanks()
-        if not reader.peek() or reader.peek() not in _BREAKS:
-            reader.offset = start
-            return count
-        reader.put(*reader.take_break())
-        count += 1
+def _block_pieces(text: str, start: int, value: str, *, folded: bool) -> tuple[list[_Piece], int]:
+    """Characters of a literal or folded scalar, and where the last one ends.
 
-
-def _read_space(reader: _Reader) -> None:
-    """Read blanks inside a line unchanged; fold a line break with the blanks on both sides."""
-    start, stop = reader.take_blanks()
-    if not reader.peek() or reader.peek() not in _BREAKS:
-        reader.offset = start
-        reader.put_raw(stop)
-        return
-    character, _, break_end = reader.take_break()
-    if character != "\n":
-        reader.put(character, start, break_end)
-    blank_lines = _read_blank_lines(reader)
-    _, fold_end = reader.take_blanks()
-    if character == "\n" and not blank_lines:
-        reader.put(" ", start, fold_end)
-
-
-def _read_block(reader: _Reader, value: str, *, folded: bool) -> None:
-    """Read a literal or folded scalar, which ends at the first line with less indentation."""
-    text = reader.text
-    reader.end = len(text)
-    header = _BLOCK_HEADER.match(text, reader.offset)
+    It ends at the first line with less indentation.
+    """
+    header = _BLOCK_HEADER.match(text, start)
     if header is None:
-        return
-    reader.offset = header.end()
-    if reader.peek():
-        reader.take_break()
-    indent = _block_indent(text, reader.offset, value)
-    ending: list[tuple[str, int, int]] = []
-    blank_lines, has_content = reader.take_blank_lines(indent)
+        return [], start
+    indent = _block_indent(text, header.end(), value)
+    before_line = re.compile(rf"((?: {{0,{indent}}}{_BREAK})*) {{{indent}}}(?=[^{_BREAKS}])")
+    blank_lines = re.compile(rf"((?: {{0,{indent}}}{_BREAK})*) {{0,{indent}}}")
+    pieces: list[_Piece] = []
+    ending: list[_Piece] = []
+    at = header.end()
     was_deeper = False
-    while has_content:
-        is_deeper = reader.peek() in " \t"
+    while line := before_line.match(text, at):
+        blanks = _breaks(text, *line.span(1))
+        is_deeper = text[line.end()] in " \t"
         if folded and ending and ending[0][0] == "\n" and not was_deeper and not is_deeper:
-            ending = [] if blank_lines else [(" ", ending[0][1], ending[0][2])]
-        reader.put_all(ending)
-        reader.put_all(blank_lines)
-        reader.put_raw(_line_end(text, reader.offset))
-        ending = [reader.take_break()] if reader.peek() else []
-        blank_lines, has_content = reader.take_blank_lines(indent)
+            ending = [] if blanks else [(" ", *ending[0][1:])]
+        rest = _LINE_REST.match(text, line.end())
+        content_end = len(text) if rest is None else rest.end()
+        pieces += [*ending, *blanks, *_raw(text, line.end(), content_end)]
+        line_break = _LINE_BREAK.match(text, content_end)
+        at = content_end if line_break is None else line_break.end()
+        ending = _breaks(text, content_end, at)
         was_deeper = is_deeper
-    if "-" not in header.group(1):
-        reader.put_all(ending)
-    if "+" in header.group(1):
-        reader.put_all(blank_lines)
-
-
-def _line_end(text: str, offset: int) -> int:
-    match = _LINE_REST.match(text, offset)
-    return match.end() if match else offset
+    if "-" not in header[1]:
+        pieces += ending
+    blanks_after = blank_lines.match(text, at)
+    if "+" in header[1] and blanks_after is not None:
+        pieces += _breaks(text, *blanks_after.span(1))
+    after = at if blanks_after is None else blanks_after.end()
+    return pieces, pieces[-1][2] if pieces else after
 
 
 def _block_indent(text: str, start: int, value: str) -> int:

@@ -223,35 +223,26 @@ class _Snippet:
     def _line_rows(self, number: int, width: int) -> list[Row]:
         line = self._line(number)
         marks = self.marks.get(number, [])
-        starting = [part for part in self.ranges if part.first_line == number]
-        ending = [part for part in self.ranges if part.last_line == number]
+        # The corners of ranges: those that start here, then those that end here, which have the texts of their labels.
+        corners = [(part, part.first_column, "") for part in self.ranges if part.first_line == number]
+        corners += [(part, part.last_column, part.label.text) for part in self.ranges if part.last_line == number]
         marked = [(mark.start, mark.end, mark.label) for mark in marks]
-        marked += [(part.first_column, part.first_column + 1, part.label) for part in starting]
-        marked += [(part.last_column, part.last_column + 1, part.label) for part in ending]
+        marked += [(column, column + 1, part.label) for part, column, _ in corners]
         marked.sort(key=lambda mark: not mark[2].primary)
         line.cut([mark[:2] for mark in marked], width)
         margin = 2 * len(self.ranges)
         source = self._bars(number)
         source.write(margin, line.text, "")
-        rows = [Row(str(number), source.pieces())]
-        rows.extend(Row("", canvas.pieces()) for canvas in self._mark_rows(number, line, marks, margin))
-        for part in starting:
+        canvases = [source, *self._mark_rows(number, line, marks, margin)]
+        for part, raw_column, text in corners:
             canvas = self._bars(number)
-            self._write_corner(canvas, part, margin + line.column(part.first_column))
-            rows.append(Row("", canvas.pieces()))
-        for part in ending:
-            canvas = self._bars(number)
-            column = margin + line.column(part.last_column)
-            self._write_corner(canvas, part, column)
-            canvas.write(column + 2, readable(part.label.text), _style(part.label))
-            rows.append(Row("", canvas.pieces()))
-        return rows
-
-    def _write_corner(self, canvas: _Canvas, part: _Range, column: int) -> None:
-        style = _style(part.label)
-        start = 2 * part.lane + 1
-        canvas.write(start, "_" * (column - start), style)
-        canvas.write(column, _sign(part.label), style)
+            style = _style(part.label)
+            start, column = 2 * part.lane + 1, margin + line.column(raw_column)
+            canvas.write(start, "_" * (column - start), style)
+            canvas.write(column, _sign(part.label), style)
+            canvas.write(column + 2, readable(text), style)
+            canvases.append(canvas)
+        return [Row("" if index else str(number), canvas.pieces()) for index, canvas in enumerate(canvases)]
 
     def _mark_rows(self, number: int, line: _Line, marks: list[_Mark], margin: int) -> list[_Canvas]:
         """Underlines of a line's marks with their labels: the rightmost next to its mark, the others below."""

@@ -8,10 +8,7 @@ import stat
 from opwright.source.codes import FILE_MISSING, FILE_NOT_UTF8, FILE_TOO_LARGE, FILE_UNREADABLE
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
-from opwright.source.span import SourceText, Span
-
-__all__ = ["SourceFile", "Span", "read_own_text"]
-
+from opwright.source.span import SourceText
 
 _READ_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -56,11 +53,11 @@ class SourceFile(SourceText):
             handle = os.open(path, _READ_AT_ONCE)
         except (OSError, ValueError):
             return cls.read(path)
+        data = None
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise Fault.at(FILE_UNREADABLE, f"`{path}` is not a file that can be read at once")
-            with open(handle, "rb", closefd=False) as stream:
-                data = stream.read(FILE_BYTES + 1)
+            if stat.S_ISREG(os.fstat(handle).st_mode):
+                with open(handle, "rb", closefd=False) as stream:
+                    data = stream.read(FILE_BYTES + 1)
         except OSError as error:
             raise Fault.at(FILE_UNREADABLE, f"cannot read `{path}`: {error.strerror or error}") from None
         finally:

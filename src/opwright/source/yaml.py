@@ -32,25 +32,11 @@ from opwright.source.codes import (
     TOO_MUCH,
 )
 from opwright.source.diagnostic import Fault, Label, did_you_mean, shorten
-from opwright.source.expect import expect_boolean, expect_mapping, expect_sequence, expect_string
 from opwright.source.lazy import lazy_pattern
 from opwright.source.limits import DEPTH, SCALAR_CHARACTERS, YAML_EVENTS, YAML_REPEATED
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml_faults import encoding_fault, syntax_fault
-
-__all__ = [
-    "MappingNode",
-    "Node",
-    "Scalar",
-    "SequenceNode",
-    "expect_boolean",
-    "expect_mapping",
-    "expect_sequence",
-    "expect_string",
-    "load_yaml",
-]
-
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 _SCALAR_TAGS: Final = frozenset(
@@ -66,47 +52,19 @@ _TOO_DEEP: Final = "exceeded maximum nesting depth"
 
 
 class _Mark(Protocol):
-    @property
-    def index(self) -> int: ...
+    index: int
 
 
 class _Event(Protocol):
-    """An event of either parser; the attributes depend on its class."""
+    """An event of either parser; the attributes depend on its class. A tag is written out."""
 
-    @property
-    def start_mark(self) -> _Mark:
-        """Where it starts."""
-        ...
-
-    @property
-    def end_mark(self) -> _Mark:
-        """Where it ends."""
-        ...
-
-    @property
-    def anchor(self) -> str | None:
-        """Its anchor, without `&`, or that of an alias."""
-        ...
-
-    @property
-    def tag(self) -> str | None:
-        """Its tag, written out."""
-        ...
-
-    @property
-    def value(self) -> str:
-        """Value of a scalar."""
-        ...
-
-    @property
-    def style(self) -> str | None:
-        """How a scalar is written."""
-        ...
-
-    @property
-    def flow_style(self) -> bool:
-        """Whether a collection stands in brackets or braces."""
-        ...
+    start_mark: _Mark
+    end_mark: _Mark
+    anchor: str | None
+    tag: str | None
+    value: str
+    style: str | None
+    flow_style: bool
 
 
 def load_yaml(file: SourceText) -> Node:
@@ -169,7 +127,6 @@ class _Builder:
         self.open_sizes: dict[str, int] = {}
 
     def build(self, next_event: Callable[[], _Event]) -> Node:
-        """Build the root node of the only document."""
         file = self.file
         # The nodes of the open collection so far; of a mapping, keys and values alternate.
         nodes: list[Node] = []
@@ -209,7 +166,6 @@ class _Builder:
         raise self._too_much(event, f"the file has more than {YAML_EVENTS:,} values")
 
     def _too_much(self, event: _Event, message: str) -> Fault:
-        """A fault for a limit that the file exceeds at an event."""
         at = event.start_mark.index
         return Fault.at(TOO_MUCH, message, self.file.span(at, at + 1), label="too much")
 
@@ -236,7 +192,6 @@ class _Builder:
         return Span(self.file, event.start_mark.index, event.end_mark.index)
 
     def _marked_scalar(self, event: _Event) -> Scalar:
-        """Build a scalar with an anchor, a tag, or block style."""
         self._check_tag(event, _SCALAR_TAGS)
         style = event.style or ""
         start, end = event.start_mark.index, event.end_mark.index

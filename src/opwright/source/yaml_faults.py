@@ -91,7 +91,15 @@ _CONFLICT_END = lazy_pattern(r"^>{7}(?: .*)?$", re.MULTILINE)
 
 def syntax_fault(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
     """Fault for an error of the YAML parser."""
-    return conflict_fault(file) or _read_complaint(file, error)
+    conflict = conflict_fault(file)
+    if conflict is not None:
+        return conflict
+    complaint = _Complaint(file, error)
+    for part, words, reading in _READINGS:
+        message = complaint.problem if part == "problem" else complaint.context
+        if any(word in message for word in words) and (fault := reading(complaint)) is not None:
+            return fault
+    return complaint.fault(NOT_YAML, f"the file is not YAML: {error.problem or error.context}", "here")
 
 
 def conflict_fault(file: SourceText) -> Fault | None:
@@ -117,27 +125,12 @@ def conflict_fault(file: SourceText) -> Fault | None:
     )
 
 
-def _read_complaint(file: SourceText, error: yaml.MarkedYAMLError) -> Fault:
-    complaint = _Complaint(file, error)
-    for reading in _READINGS:
-        fault = reading(complaint)
-        if fault is not None:
-            return fault
-    return complaint.fault(NOT_YAML, f"the file is not YAML: {error.problem or error.context}", "here")
-
-
-def _tab(complaint: _Complaint) -> Fault | None:
-    if "tab character" not in complaint.problem and not (
-        "cannot start any token" in complaint.problem and complaint.character == "\t"
-    ):
-        return None
+def _tab(complaint: _Complaint) -> Fault:
     return complaint.fault(TAB_INDENTS, "a tab cannot indent YAML", "a tab", help="indent with spaces")
 
 
 def _open_quote(complaint: _Complaint) -> Fault | None:
-    if "quoted scalar" not in complaint.context or not (
-        "end of stream" in complaint.problem or "document" in complaint.problem
-    ):
+    if "end of stream" not in complaint.problem and "document" not in complaint.problem:
         return None
     quote = complaint.text[complaint.opened_at]
     hint = "a single quote inside is written twice" if quote == "'" else 'a double quote inside is written `\\"`'
@@ -146,9 +139,7 @@ def _open_quote(complaint: _Complaint) -> Fault | None:
     )
 
 
-def _bad_escape(complaint: _Complaint) -> Fault | None:
-    if "escape" not in complaint.problem and "hexdec" not in complaint.problem:
-        return None
+def _bad_escape(complaint: _Complaint) -> Fault:
     start = complaint.text.rfind("\\", complaint.opened_at, complaint.at + 1)
     escape = complaint.file.span(start, start + 2) if start >= 0 else complaint.file.span(complaint.at)
     digits = Scanner.ESCAPE_CODES.get(escape.text[1:])
@@ -160,16 +151,14 @@ def _bad_escape(complaint: _Complaint) -> Fault | None:
     )
 
 
-def _reserved_character(complaint: _Complaint) -> Fault | None:
-    if "cannot start any token" not in complaint.problem:
-        return None
+def _reserved_character(complaint: _Complaint) -> Fault:
+    if complaint.character == "\t":
+        return _tab(complaint)
     name = "a backquote" if complaint.character == "`" else f"`{complaint.character}`"
     return complaint.fault(NOT_YAML, f"{name} cannot start a value", "reserved by YAML", help="put the value in quotes")
 
 
-def _misplaced_colon(complaint: _Complaint) -> Fault | None:
-    if "mapping values" not in complaint.problem:
-        return None
+def _misplaced_colon(complaint: _Complaint) -> Fault:
     before = complaint.line_before
     if re.search(r"[:?-]\s", before.lstrip(" -")):
         name = re.search(r"\bfunc: .*\((?:.*, )?(\w+)$", before)
@@ -208,26 +197,20 @@ def _line_without_colon(line: Span) -> Fault:
     )
 
 
-def _misplaced_item(complaint: _Complaint) -> Fault | None:
-    if "sequence entries" not in complaint.problem:
-        return None
+def _misplaced_item(complaint: _Complaint) -> Fault:
     return complaint.fault(
         MISPLACED, "a list item cannot stand here", "not at the start of a line", help="give the list lines of its own"
     )
 
 
-def _missing_colon(complaint: _Complaint) -> Fault | None:
-    if "could not find expected ':'" not in complaint.problem:
-        return None
+def _missing_colon(complaint: _Complaint) -> Fault:
     start = complaint.opened_at
     line = complaint.file.line_and_column(start)[0]
     end = complaint.file.offset(line) + len(complaint.file.line_text(line).rstrip())
     return _line_without_colon(complaint.file.span(start, max(end, start + 1)))
 
 
-def _open_bracket(complaint: _Complaint) -> Fault | None:
-    if "flow sequence" not in complaint.context and "flow mapping" not in complaint.context:
-        return None
+def _open_bracket(complaint: _Complaint) -> Fault:
     opened, found_at = complaint.file.line_and_column(complaint.opened_at), complaint.file.line_and_column(complaint.at)
     bracket = complaint.text[complaint.opened_at : complaint.opened_at + 1]
     closing = "]" if bracket == "[" else "}"
@@ -247,7 +230,7 @@ def _open_bracket(complaint: _Complaint) -> Fault | None:
 
 
 def _wrong_depth(complaint: _Complaint) -> Fault | None:
-    if "while parsing a block" not in complaint.context or "node" in complaint.context:
+    if "node" in complaint.context:
         return None
     closing = complaint.line_before.rstrip()[-1:]
     if closing and closing in "'\"]}":
@@ -270,10 +253,8 @@ def _wrong_depth(complaint: _Complaint) -> Fault | None:
     )
 
 
-def _malformed_alias(complaint: _Complaint) -> Fault | None:
+def _malformed_alias(complaint: _Complaint) -> Fault:
     word = "alias" if "alias" in complaint.context else "anchor"
-    if word not in complaint.context:
-        return None
     sign = "*" if word == "alias" else "&"
     return complaint.fault(
         ALIAS_WRONG,
@@ -284,9 +265,7 @@ def _malformed_alias(complaint: _Complaint) -> Fault | None:
     )
 
 
-def _content_fault(complaint: _Complaint) -> Fault | None:
-    if "node content" not in complaint.problem and "<document start>" not in complaint.problem:
-        return None
+def _content_fault(complaint: _Complaint) -> Fault:
     if complaint.at >= len(complaint.text.rstrip()):
         if "flow" in complaint.context:
             return complaint.fault(BRACKET_OPEN, "the file ends inside a bracket or brace", "not closed before here")
@@ -296,16 +275,17 @@ def _content_fault(complaint: _Complaint) -> Fault | None:
     )
 
 
-_READINGS: Final[tuple[Callable[[_Complaint], Fault | None], ...]] = (
-    _tab,
-    _open_quote,
-    _bad_escape,
-    _reserved_character,
-    _misplaced_colon,
-    _misplaced_item,
-    _missing_colon,
-    _open_bracket,
-    _wrong_depth,
-    _malformed_alias,
-    _content_fault,
+#: What the parser says, in its problem or in the context of that -> the mistake. The first one that fits is told.
+_READINGS: Final[tuple[tuple[str, tuple[str, ...], Callable[[_Complaint], Fault | None]], ...]] = (
+    ("problem", ("tab character",), _tab),
+    ("context", ("quoted scalar",), _open_quote),
+    ("problem", ("escape", "hexdec"), _bad_escape),
+    ("problem", ("cannot start any token",), _reserved_character),
+    ("problem", ("mapping values",), _misplaced_colon),
+    ("problem", ("sequence entries",), _misplaced_item),
+    ("problem", ("could not find expected ':'",), _missing_colon),
+    ("context", ("flow sequence", "flow mapping"), _open_bracket),
+    ("context", ("while parsing a block",), _wrong_depth),
+    ("context", ("alias", "anchor"), _malformed_alias),
+    ("problem", ("node content", "<document start>"), _content_fault),
 )

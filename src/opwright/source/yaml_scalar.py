@@ -49,7 +49,6 @@ def comment(text: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    """A character in double quotes."""
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():

@@ -155,11 +155,7 @@ def registering_macros(sources: Iterable[CppSource]) -> dict[str, Macro]:
         for macro in source.macros:
             if macro.parameters is not None and registers(macro):
                 registering.setdefault(macro.name, {})[" ".join(macro.text.split())] = macro
-    return {
-        name: next(iter(registering_macro.values()))
-        for name, registering_macro in registering.items()
-        if len(registering_macro) == 1
-    }
+    return {name: macro for name, texts in registering.items() if len(texts) == 1 for macro in texts.values()}
 
 
 def namespace_macros(sources: Sequence[CppSource]) -> dict[str, Macro]:
@@ -223,10 +219,9 @@ def _directive(piece: str) -> tuple[str, str]:
 
 
 class _Conditions:
-    """Nested `#if` at a place: for each, the branches before, and the one that the place is in."""
+    """Nested `#if` at a place: for each, the conditions around it, the branches before, and the one of the place."""
 
     def __init__(self) -> None:
-        #: For each, the conditions around it, the branches before, and the one that the place is in.
         self._levels: list[tuple[tuple[str, ...], tuple[str, ...], str]] = []
         self._guard = ""
         self._parts: tuple[str, ...] = ()
@@ -234,7 +229,6 @@ class _Conditions:
         self.is_off = False
 
     def read(self, word: str, rest: str) -> None:
-        """Take a directive into account."""
         is_guard = word == "define" and bool(self._guard) and rest.split(" ")[0] == self._guard and bool(self._levels)
         self._guard = rest if word == "ifndef" else ""
         if is_guard:

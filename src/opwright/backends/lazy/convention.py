@@ -36,8 +36,8 @@ class NodeConvention(NamedTuple):
 def name(operator: OperatorName) -> str:
     """Name of the class of an overload's nodes.
 
-    >>> from opwright.schema.names import operator_name
-    >>> name(operator_name("_adaptive_avg_pool2d")), name(operator_name("norm", overload="ScalarOpt_dim"))
+    >>> from opwright.schema.names import OperatorName
+    >>> name(OperatorName("_adaptive_avg_pool2d")), name(OperatorName("norm", overload="ScalarOpt_dim"))
     ('AdaptiveAvgPool2d', 'NormScalaroptDim')
     """
     words = f"{operator.name}_{operator.overload}".lower().split("_")

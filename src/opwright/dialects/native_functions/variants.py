@@ -29,7 +29,7 @@ from opwright.schema.function import (
     make_argument,
     make_return,
 )
-from opwright.schema.names import OperatorName, operator_name
+from opwright.schema.names import OperatorName
 from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR, annotation
 from opwright.source import codes
@@ -169,11 +169,11 @@ def autogen_names(function: UnlinkedFunction) -> tuple[OperatorName, ...]:
 def out_name(name: OperatorName) -> OperatorName:
     """Name of the out overload made from an overload of this name.
 
-    >>> out_name(operator_name("add", overload="Tensor")).text, out_name(operator_name("relu", overload="")).text
+    >>> out_name(OperatorName("add", overload="Tensor")).text, out_name(OperatorName("relu", overload="")).text
     ('add.Tensor_out', 'relu.out')
     """
     overload = f"{name.overload}_out" if name.overload else "out"
-    return operator_name(name.base, overload=overload, dunder=name.dunder)
+    return OperatorName(name.base, overload=overload, dunder=name.dunder)
 
 
 def inplace_to_out(schema: FunctionSchema) -> FunctionSchema:
@@ -249,7 +249,7 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
     plain = signature(schema, keep_return_names=True)
     name = schema.name
     mutable = schema.kind is SchemaKind.mutable
-    functional_name = operator_name(name.base, overload=name.overload, dunder=name.dunder, functional_overload=mutable)
+    functional_name = OperatorName(name.base, overload=name.overload, dunder=name.dunder, functional_overload=mutable)
     return FunctionSchema(functional_name, plain.arguments, plain.returns)
 
 

@@ -16,7 +16,7 @@ from opwright.schema.function import (
     make_argument,
     make_return,
 )
-from opwright.schema.names import operator_name
+from opwright.schema.names import OperatorName
 from opwright.schema.types import TENSOR
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
@@ -36,7 +36,7 @@ def result_schema(schema: FunctionSchema) -> FunctionSchema:
     norm.functional(Tensor input, float eps) -> Tensor result
     """
     returns = tuple([make_return(argument.name, argument.type) for argument in _written(schema)])
-    name = operator_name(schema.name.base, overload=_overload(schema, "functional"), dunder=schema.name.dunder)
+    name = OperatorName(schema.name.base, overload=_overload(schema, "functional"), dunder=schema.name.dunder)
     positional, by_name = _read_arguments(schema)
     return FunctionSchema(name, argument_list(positional, by_name), returns)
 
@@ -63,7 +63,7 @@ def _out_schema(schema: FunctionSchema) -> FunctionSchema:
     written = tuple(_written(schema))
     if len(written) == 1 and all(argument.name != "out" for argument in schema.arguments.all):
         written = (make_argument("out", TENSOR, None, written[0].annotation),)
-    name = operator_name(schema.name.base, overload=_overload(schema, "out"), dunder=schema.name.dunder)
+    name = OperatorName(schema.name.base, overload=_overload(schema, "out"), dunder=schema.name.dunder)
     returns = tuple([make_return(None, argument.type, argument.annotation) for argument in written])
     return FunctionSchema(name, argument_list(*_read_arguments(schema), written), returns)
 
@@ -73,7 +73,7 @@ def _inplace_schema(schema: FunctionSchema) -> FunctionSchema:
     (written,) = _written(schema)
     positional, by_name = _read_arguments(schema)
     self_argument = make_argument("self", TENSOR, None, written.annotation)
-    name = operator_name(schema.name.base, overload=schema.name.overload, inplace=True, dunder=schema.name.dunder)
+    name = OperatorName(schema.name.base, overload=schema.name.overload, inplace=True, dunder=schema.name.dunder)
     returns = (make_return(None, self_argument.type, self_argument.annotation),)
     return FunctionSchema(name, argument_list((self_argument, *positional[1:]), by_name), returns)
 

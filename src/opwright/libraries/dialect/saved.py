@@ -13,7 +13,7 @@ from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
 from opwright.schema.function import FunctionSchema, Return, SchemaKind, make_return
-from opwright.schema.names import operator_name
+from opwright.schema.names import OperatorName
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_strings
@@ -66,7 +66,7 @@ def _internal_schema(schema: FunctionSchema) -> FunctionSchema:
     >>> print(_internal_schema(parse_schema("mean.dim(Tensor self, int dim) -> (Tensor mean, Tensor count)")))
     _mean_saved.dim(Tensor self, int dim) -> (Tensor mean, Tensor count)
     """
-    name = operator_name(f"_{schema.name.base}_saved", overload=schema.name.overload)
+    name = OperatorName(f"_{schema.name.base}_saved", overload=schema.name.overload)
     return FunctionSchema(name, schema.arguments, schema.returns)
 
 

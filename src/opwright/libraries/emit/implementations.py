@@ -19,7 +19,7 @@ from opwright.libraries.emit.requirements import copied_arguments, layouts_of_ta
 from opwright.model.library import Library
 from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
 from opwright.schema.function import FunctionSchema
-from opwright.schema.names import whole_operator_name
+from opwright.schema.names import OperatorName
 from opwright.schema.types import ListType
 
 #: What chooses, and the header with it.
@@ -113,7 +113,7 @@ def _python_definitions(library: Library, in_python: list[tuple[NativeFunction, 
     """Operators by which C++ calls Python functions; Python registers their kernels."""
     lines = []
     for function, choice in in_python:
-        name = whole_operator_name(python_operator(function, choice), "")
+        name = OperatorName(python_operator(function, choice))
         schema = FunctionSchema(name, function.arguments, function.schema.returns)
         lines.append(f"  m.def({string_literal(str(schema))});\n")
     return f"\n{prefix}TORCH_LIBRARY_FRAGMENT({library.namespace}, m) {{\n{''.join(lines)}}}\n" if lines else ""

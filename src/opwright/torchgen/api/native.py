@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opwright.convention import native
 from opwright.schema.function import FunctionSchema as ModelSchema
 from opwright.schema.function import argument_list, make_argument
-from opwright.schema.names import operator_name
+from opwright.schema.names import OperatorName
 from opwright.torchgen.api import cpp
 from opwright.torchgen.interface.cpp_types import (
     ArgName,
@@ -43,7 +43,7 @@ def argument(a: Part, *, is_out: bool, symint: bool) -> list[Binding]:
     style = current_style()
     if isinstance(a, TensorOptionsArguments):
         out = (make_argument("out", model_type(a.dtype.type), None, WRITTEN),) if is_out else ()
-        alone = ModelSchema(operator_name("f"), argument_list((), model_options(a).all, out), ())
+        alone = ModelSchema(OperatorName("f"), argument_list((), model_options(a).all, out), ())
         return bindings_of(native.arguments(alone, symint=symint, style=style)[:4], a)
     plain = model_argument(a.argument if isinstance(a, SelfArgument) else a)
     return [binding_of(native.binding(plain, symint=symint, style=style, keeps_default=not is_out))]

@@ -26,7 +26,7 @@ from opwright.convention.python.signature import python_signature
 from opwright.schema.function import Arguments as ModelArguments
 from opwright.schema.function import FunctionSchema as ModelSchema
 from opwright.schema.function import argument_list, make_argument
-from opwright.schema.names import operator_name
+from opwright.schema.names import OperatorName
 from opwright.schema.types import TENSOR, list_of
 from opwright.torchgen.interface.functions import NativeFunction, model_function
 from opwright.torchgen.interface.installed import installed_rules
@@ -184,7 +184,7 @@ class PythonSignature(Record):
 
     def _build(self) -> ModelSignature:
         returns = tuple(map(model_return, self.returns.returns))
-        return _model_signature(self, ModelSchema(operator_name(self.name), _NO_ARGUMENTS, returns), None)
+        return _model_signature(self, ModelSchema(OperatorName(self.name), _NO_ARGUMENTS, returns), None)
 
     def arguments(
         self, *, skip_outputs: bool = False, skip_tensor_options: bool = False

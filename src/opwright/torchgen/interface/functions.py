@@ -429,7 +429,7 @@ def get_view_copy_name(f: NativeFunction) -> OperatorName:
     if not gets_generated_view_copy(f) and str(f.func.name) not in _COPIED_BY_HAND:
         raise Invalid(f"`{f.func.name}` has no copying form")
     name = model_name(f.func.name)
-    return name_of(ModelName(f"{name.base}_copy", name.overload, False, False, False))
+    return name_of(ModelName(f"{name.base}_copy", name.overload))
 
 
 @record("kernel structured cpp_namespace")

@@ -10,7 +10,6 @@ from opwright.schema import types as model_types
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import AUGMENTED, parsed_operator_name
 from opwright.schema.names import OperatorName as ModelName
-from opwright.schema.names import operator_name as model_operator_name
 from opwright.schema.parser import read_namespace, read_operator_name
 from opwright.schema.type_parser import LENIENT, read_type
 from opwright.schema.types import Annotation as ModelAnnotation
@@ -263,9 +262,9 @@ def name_of(origin: ModelName, namespace: str = "") -> OperatorName:
 
 
 def _model_name(name: BaseOperatorName, overload: str) -> ModelName:
-    return model_operator_name(
+    return ModelName(
         name.base,
-        overload=overload,
+        overload,
         inplace=name.inplace,
         dunder=name.dunder_method,
         functional_overload=name.functional_overload,

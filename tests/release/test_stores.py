@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.release.aot_folder import AotFolder
-from opwright.release.store import NATIVE_AOT, FolderStore
+from opwright.release.store import NATIVE_AOT, AotFolder, FolderStore
 from tests.release.fake_torch import write_source_tree
 
 DECLARATION = "# declares a kernel\n"
