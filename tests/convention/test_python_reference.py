@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from opwright.convention.python.call import dispatch_lambda
-from opwright.convention.python.parameter import NoPythonType
+from opwright.convention.python.parameter import NoPythonType, with_plain_integers
 from opwright.convention.python.signature import function_signature
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
@@ -46,7 +46,7 @@ def signatures_of(function: NativeFunction) -> dict[str, object]:
         made = function_signature(function, method=method)
         for symint in (True, False):
             key = f"{'method' if method else 'function'} {'symbolic' if symint else 'concrete'}"
-            signatures[key] = made.text if symint else made.concrete_text
+            signatures[key] = made.text if symint else with_plain_integers(made.text)
             signatures[f"{key} lambda"] = ", ".join(dispatch_lambda(made, function, symint=symint).parameters)
             with contextlib.suppress(NoPythonType):
                 signatures[f"{key} read"] = [

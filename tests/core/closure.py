@@ -154,8 +154,8 @@ def _roots(programs: Iterable[str]) -> Iterator[str]:
         if {*kinds.FAMILIES, *rows.DIALECTS}.intersection((*families, *dialects)):
             yield from (rows.__name__, kinds.__name__)
     for dialect in dialects:
-        loader = f"{dialect.package}.loader"
-        yield loader if loader in module_paths() else dialect.package
+        loader = f"{dialect.package_name}.loader"
+        yield loader if loader in module_paths() else dialect.package_name
 
 
 def _with_parents(name: str) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -103,9 +102,7 @@ def test_rows_say_what_they_load() -> None:
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_rows_have_a_package(dialect: Dialect[object]) -> None:
     """The package of every row has a loader, or is the loader."""
-    package = import_module(dialect.package)
-    loader = import_module(f"{dialect.package}.loader") if hasattr(package, "__path__") else package
-    assert callable(loader.load)
+    assert callable(dialect.module("loader").load)
 
 
 @pytest.mark.parametrize(

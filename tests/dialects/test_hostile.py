@@ -15,7 +15,7 @@ import pytest
 from opwright.dialects.deprecated import load_deprecated
 from opwright.dialects.derivatives.loader import load_derivatives
 from opwright.dialects.native_functions.loader import load_catalog
-from opwright.dialects.selection.loader import check_selection, load_selection, selection_of_names
+from opwright.dialects.selection import check_selection, load_selection, selection_of_names
 from opwright.model.catalog import Catalog
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.dialects.selection.loader import check_selection, load_selection, selection_of_names
+from opwright.dialects.selection import check_selection, load_selection, selection_of_names
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.loading import load_text

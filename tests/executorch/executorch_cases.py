@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from opwright.dialects.selection.loader import load_selection
+from opwright.dialects.selection import load_selection
 from opwright.emit.emitter import Options
 from opwright.mobile.executorch_choices import ExecutorchFiles, ExecutorchOptions
 from opwright.model.selection import EVERYTHING

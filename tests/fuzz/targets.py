@@ -17,7 +17,7 @@ from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.docstrings import Evaluator
 from opwright.dialects.python_source import parse_module
-from opwright.dialects.selection.loader import check_selection
+from opwright.dialects.selection import check_selection
 from opwright.dialects.table import (
     DERIVATIVES,
     DIALECTS,

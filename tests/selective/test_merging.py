@@ -8,7 +8,7 @@ from functools import reduce
 import pytest
 import yaml
 
-from opwright.dialects.selection.loader import load_selection
+from opwright.dialects.selection import load_selection
 from opwright.mobile.selective.merging import union_of
 from opwright.mobile.selective.writer import write_selection
 from opwright.source.diagnostic import Diagnostics

@@ -402,7 +402,7 @@ def spellings(name: str) -> tuple[str, str]:
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
     """Emitters' options, from the flags; a truth value is that of the flag with its name, if the program has one."""
-    from opwright.dialects.selection.loader import load_backends
+    from opwright.dialects.selection import load_backends
     from opwright.emit.emitter import Options
 
     backends = arguments.backend_whitelist
@@ -419,7 +419,7 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
     """Operators that the flags select, by default all. Faults of a selection file go to `sink`."""
-    from opwright.dialects.selection.loader import load_selection, selection_of_names
+    from opwright.dialects.selection import load_selection, selection_of_names
     from opwright.model.selection import EVERYTHING
     from opwright.source.codes import TWO_SELECTIONS
     from opwright.source.diagnostic import Fault

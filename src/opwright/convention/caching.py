@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from opwright.cpp.binding import Binding
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 
 FunctionFact = TypeVar("FunctionFact")
+ArgumentFact = TypeVar("ArgumentFact")
 
 
 def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[NativeFunction], FunctionFact]:
@@ -31,17 +32,20 @@ def per_function(make: Callable[[NativeFunction], FunctionFact]) -> Callable[[Na
     return look_up
 
 
-class Bindings(dict[Argument, Binding]):
-    """Parameters for arguments under one convention and its choices, each made when it is first asked for.
+class PerArgument(dict[Argument, ArgumentFact]):
+    """Facts of arguments, such as their parameters under one convention, each made when it is first asked for.
 
     A look-up costs as much as in a dictionary, less than a call of a cached function: PyTorch's operators have 12,000
     arguments, but only 1,100 different ones.
     """
 
-    def __init__(self, make: Callable[[Argument], Binding]) -> None:
+    def __init__(self, make: Callable[[Argument], ArgumentFact]) -> None:
         super().__init__()
         self._make = make
 
-    def __missing__(self, argument: Argument) -> Binding:
-        binding = self[argument] = self._make(argument)
-        return binding
+    def __missing__(self, argument: Argument) -> ArgumentFact:
+        fact = self[argument] = self._make(argument)
+        return fact
+
+
+Bindings: TypeAlias = PerArgument[Binding]

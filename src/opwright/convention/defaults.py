@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Final
 
@@ -10,6 +11,7 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.defaults import DTYPES, is_default
 from opwright.schema.function import Argument
 from opwright.schema.types import BOOL, SCALAR, TENSOR, BaseType, ListType, OptionalType, Type
+from opwright.source.lazy import lazy_pattern
 
 #: Constants of the schema language and their C++ spelling.
 WORDS: Final = {
@@ -22,18 +24,6 @@ WORDS: Final = {
     "contiguous_format": "c10::MemoryFormat::Contiguous",
     "long": "at::kLong",
 }
-
-
-def default_expression(text: str, type: Type, *, symint: bool) -> str:
-    """The C++ expression of the default `text` of an argument of `type`.
-
-    >>> from opwright.schema import parse_type
-    >>> default_expression("[0,1]", parse_type("int[]"), symint=False)
-    '{0,1}'
-    >>> default_expression("0", parse_type("SymInt[2]"), symint=True)
-    'c10::SymInt(0)'
-    """
-    return _expression(text, type, symint)
 
 
 #: Type -> the words that have a form in C++.
@@ -113,11 +103,19 @@ def _has_expression(type: Type, default: str) -> bool:
 
 
 @cache
-def _expression(text: str, type: Type, symint: bool) -> str:
+def default_expression(text: str, type: Type, *, symint: bool) -> str:
+    """The C++ expression of the default `text` of an argument of `type`.
+
+    >>> from opwright.schema import parse_type
+    >>> default_expression("[0,1]", parse_type("int[]"), symint=False)
+    '{0,1}'
+    >>> default_expression("0", parse_type("SymInt[2]"), symint=True)
+    'c10::SymInt(0)'
+    """
     if isinstance(type, OptionalType):
         if text == "None":
             return "{}" if type.elem.text == "Tensor" else WORDS["None"]
-        return _expression(text, type.elem, symint)
+        return default_expression(text, type.elem, symint=symint)
     if isinstance(type, ListType):
         if is_held_list(type):
             return _held_list(text, type)
@@ -157,21 +155,15 @@ def _held_list(text: str, type: ListType) -> str:
 
 def _items(text: str, type: ListType) -> list[str]:
     items = text[1:-1].split(",") if text.startswith("[") else [text] * (type.size or 1)
-    return [_expression(item.strip(), type.elem, False) for item in items if item.strip()]
+    return [default_expression(item.strip(), type.elem, symint=False) for item in items if item.strip()]
+
+
+_ESCAPED_OR_QUOTE: Final = lazy_pattern(r"\\.|\"", re.DOTALL)
+_IN_CPP: Final = {"\\'": "'", '"': '\\"'}
 
 
 def _string(text: str) -> str:
     """A C++ string literal. Schemas use single or double quotes, C++ only double quotes."""
     if not text.startswith("'"):
         return text
-    literal = []
-    escaped = False
-    for character in text[1:-1]:
-        if escaped:
-            literal.append(character if character == "'" else "\\" + character)
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        else:
-            literal.append('\\"' if character == '"' else character)
-    return '"' + "".join(literal) + '"'
+    return '"' + _ESCAPED_OR_QUOTE.sub(lambda match: _IN_CPP.get(match[0], match[0]), text[1:-1]) + '"'

@@ -20,16 +20,12 @@ class NoCppType(Exception):
     """A schema type has no C++ type. Loading reports such types, so emitters never see them."""
 
 
+@cache
 def value_type(type: Type, *, symint: bool) -> CType | None:
     """The C++ type of a value that all conventions pass by value; None for tensors, scalars and most lists.
 
     With `symint`, symbolic integers keep their type; otherwise they become `int64_t`.
     """
-    return _value_type(type, symint)
-
-
-@cache
-def _value_type(type: Type, symint: bool) -> CType | None:
     if isinstance(type, BaseType):
         if type.name in ("Tensor", "Scalar"):
             return None
@@ -104,16 +100,12 @@ def integer_list(type: ListType, *, symint: bool, owning: bool = False) -> CType
     return c_types.vector(c_types.LONG) if owning else c_types.INT_ARRAY_REF
 
 
+@cache
 def argument_type(type: Type, *, mutable: bool, symint: bool, style: TypeStyle, owning: bool = False) -> CType:
     """The C++ type of an argument in the public API, the dispatcher and autograd.
 
     With `owning`, a list of integers is a vector, not a reference to the caller's memory.
     """
-    return _argument_type(type, mutable, symint, style, owning)
-
-
-@cache
-def _argument_type(type: Type, mutable: bool, symint: bool, style: TypeStyle, owning: bool) -> CType:
     value = value_type(type, symint=symint)
     if value is not None:
         return value
@@ -208,13 +200,9 @@ def _return_type(type: Type, mutable: bool, style: TypeStyle) -> CType:
     raise NoCppType(type.text)
 
 
+@cache
 def returns_type(returns: tuple[Return, ...], style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of all returns: `void`, the single type, or a tuple."""
-    return _returns_type(returns, style)
-
-
-@cache
-def _returns_type(returns: tuple[Return, ...], style: TypeStyle) -> CType:
     if not returns:
         return c_types.VOID
     types = [return_type(result, style) for result in returns]

@@ -17,12 +17,6 @@ from opwright.model.native_function import NativeFunctionsGroup
 from opwright.schema.function import Argument
 from opwright.schema.types import BaseType, ListType, OptionalType, Type
 
-
-def argument_type(type: Type) -> CType:
-    """The C++ type of an argument of a schema type, written or not."""
-    return _argument_type(type)
-
-
 #: Schema types with a C++ reference type of their own.
 _REFERENCES: Final = {
     "Tensor": c_types.const_ref(c_types.TENSOR),
@@ -33,7 +27,8 @@ _REFERENCES: Final = {
 
 
 @cache
-def _argument_type(type: Type) -> CType:
+def argument_type(type: Type) -> CType:
+    """The C++ type of an argument of a schema type, written or not."""
     value = shared_types.value_type(type, symint=False)
     if value is not None:
         return value

@@ -208,7 +208,7 @@ class _Solver:
 
     def expression(self, role: str, type: CType) -> str:
         """Expression of a wanted value. Raises Untranslatable if there is none."""
-        text = self._any(role, type)
+        text = self._reference(role, type, self._conversion)
         if text is None:
             in_scope = ", ".join(f"{ctype.text} {named}" for named, ctype in self._scope)
             raise Untranslatable(f"no way to `{type.text} {role}` from: {in_scope}")
@@ -217,9 +217,6 @@ class _Solver:
     def _direct(self, role: str, type: CType) -> str | None:
         """A value of this type in scope, or one that C++ converts implicitly."""
         return self._reference(role, type, lambda _role, _type: None)
-
-    def _any(self, role: str, type: CType) -> str | None:
-        return self._reference(role, type, self._conversion)
 
     def _reference(self, role: str, type: CType, otherwise: Callable[[str, CType], str | None]) -> str | None:
         """A value of this type in scope, else one that a reference can bind to."""

@@ -125,6 +125,7 @@ class LoadContext(NamedTuple):
         return None if self.tolerant or self.extra_keys is None else self.extra_keys(where)
 
 
+@frozen_fields
 class Dialect(Generic[Model]):
     """One kind of input file.
 
@@ -145,44 +146,22 @@ class Dialect(Generic[Model]):
     (True, True)
     """
 
-    __slots__ = (
-        "fields",
-        "inputs",
-        "is_always_loaded",
-        "is_required",
-        "json_schema",
-        "loader",
-        "loads_into",
-        "members",
-        "name",
-        "package",
-    )
+    name: str
+    _: KW_ONLY
+    loads_into: type[Model] | str
+    inputs: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    package: str = ""
+    loader: Callable[[Sequence[SourceFile], LoadContext], Model] | None = None
+    json_schema: Callable[[], Mapping[str, object]] | None = None
+    is_always_loaded: bool = False
+    is_required: bool = False
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        loads_into: type[Model] | str,
-        inputs: tuple[str, ...] = (),
-        fields: tuple[str, ...] = (),
-        members: tuple[str, ...] = (),
-        package: str = "",
-        loader: Callable[[Sequence[SourceFile], LoadContext], Model] | None = None,
-        json_schema: Callable[[], Mapping[str, object]] | None = None,
-        is_always_loaded: bool = False,
-        is_required: bool = False,
-    ) -> None:
-        self.name: Final = name
-        self.loads_into: Final = loads_into
-        self.inputs: Final = inputs
-        self.fields: Final = fields
-        self.members: Final = members
-        #: Empty if the dialect has functions instead.
-        self.package: Final = package or ("" if loader is not None else f"opwright.dialects.{name}")
-        self.loader: Final = loader
-        self.json_schema: Final = json_schema
-        self.is_always_loaded: Final = is_always_loaded
-        self.is_required: Final = is_required
+    @property
+    def package_name(self) -> str:
+        """Full name of the package, or of the module, with the modules of a dialect that has no functions instead."""
+        return self.package or f"opwright.dialects.{self.name}"
 
     @property
     def model(self) -> type[Model]:
@@ -226,8 +205,8 @@ class Dialect(Generic[Model]):
 
     def module(self, name: str) -> ModuleType:
         """Module of the package with this name, or the package itself if it is one module."""
-        module = import_module(self.package)
-        return import_module(f"{self.package}.{name}") if hasattr(module, "__path__") else module
+        module = import_module(self.package_name)
+        return import_module(f"{self.package_name}.{name}") if hasattr(module, "__path__") else module
 
     def schema(self) -> Mapping[str, object] | None:
         """The JSON Schema of the files of this dialect; None if it has none."""
@@ -241,11 +220,11 @@ class Dialect(Generic[Model]):
     @property
     def has_schema(self) -> bool:
         """Whether the files of this dialect have a JSON Schema."""
-        if self.json_schema is not None or not self.package:
+        if self.json_schema is not None or (self.loader is not None and not self.package):
             return self.json_schema is not None
-        module = import_module(self.package)
+        module = import_module(self.package_name)
         if hasattr(module, "__path__"):
-            return find_spec(f"{self.package}.fields") is not None
+            return find_spec(f"{self.package_name}.fields") is not None
         return hasattr(module, "json_schema")
 
     def load_inputs(self, context: LoadContext) -> Model | None:

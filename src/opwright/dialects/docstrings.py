@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.python_source import node_span, parse_module
@@ -43,6 +43,8 @@ class Helper(NamedTuple):
 
 
 Value: TypeAlias = "str | dict[str, str] | tuple[str, ...] | bool | FullName | Helper | None"
+
+_Value = TypeVar("_Value")
 
 #: Functions that need no definition.
 _BUILT_IN: Final = {name: Helper(name) for name in ("getattr", "hasattr", "dir")}
@@ -106,7 +108,7 @@ class Evaluator:
             case ast.Assign(targets=[ast.Attribute(value=target)]) if isinstance(self._value(target), FullName):
                 pass
             case ast.For(target=ast.Name(id=name), iter=items, body=body, orelse=[]):
-                for item in self._texts(items):
+                for item in self._value_of(tuple, items, "a list of texts"):
                     self.names[name] = item
                     self.run(body)
             case ast.If(test=test, body=body, orelse=orelse):
@@ -136,26 +138,31 @@ class Evaluator:
             case ast.JoinedStr(values=values):
                 return self._join(node, [self._piece(value) for value in values])
             case ast.Subscript(value=inner, slice=key):
-                return self._item(node, inner, self._text(key))
+                name, texts = self._text(key), self._mapping(inner)
+                if name not in texts:
+                    raise _Unknown(node, f"there is no text `{shorten(name)}`", str(did_you_mean(name, texts)))
+                return texts[name]
             case ast.Dict(keys=keys, values=values):
-                return self._dictionary(keys, values)
+                texts = {}
+                for key_node, value in zip(keys, values, strict=True):
+                    texts |= {self._text(key_node): self._text(value)} if key_node else self._mapping(value)
+                return texts
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return tuple([self._text(item) for item in items])
             case ast.Call():
                 return self._call(node)
         raise _Unknown(node, "only running the module would tell the value of this expression")
 
-    def _text(self, node: ast.expr) -> str:
+    def _value_of(self, kind: type[_Value], node: ast.expr, words: str) -> _Value:
+        """Value of an expression, which is of a type. Raises _Unknown."""
         value = self._value(node)
-        if not isinstance(value, str):
-            raise _Unknown(node, "this is not a text")
+        # Names are tuples too.
+        if type(value) is not kind:
+            raise _Unknown(node, f"this is not {words}")
         return value
 
-    def _texts(self, node: ast.expr) -> tuple[str, ...]:
-        value = self._value(node)
-        if not isinstance(value, tuple) or isinstance(value, FullName | Helper):
-            raise _Unknown(node, "this is not a list of texts")
-        return value
+    def _text(self, node: ast.expr) -> str:
+        return self._value_of(str, node, "a text")
 
     def _piece(self, node: ast.expr) -> str:
         """A piece of an f-string: a text, or an expression without format."""
@@ -172,31 +179,43 @@ class Evaluator:
         return "".join(texts)
 
     def _mapping(self, node: ast.expr) -> dict[str, str]:
-        value = self._value(node)
-        if not isinstance(value, dict):
-            raise _Unknown(node, "this is not a dictionary of texts")
-        return value
-
-    def _item(self, node: ast.expr, inner: ast.expr, key: str) -> str:
-        texts = self._mapping(inner)
-        if key not in texts:
-            raise _Unknown(node, f"there is no text `{shorten(key)}`", str(did_you_mean(key, texts)))
-        return texts[key]
-
-    def _dictionary(self, keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> dict[str, str]:
-        texts: dict[str, str] = {}
-        for key, value in zip(keys, values, strict=True):
-            texts.update(self._mapping(value) if key is None else {self._text(key): self._text(value)})
-        return texts
+        return self._value_of(dict, node, "a dictionary of texts")
 
     def _call(self, node: ast.Call) -> Value:
         """Value of a call: a text that is formatted, or what a helper gives."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and not node.args:
             return self._format(node, self._text(node.func.value))
         helper = self._value(node.func)
-        if not isinstance(helper, Helper) or helper.name not in _HELPERS or node.keywords:
-            raise _Unknown(node, f"`{shorten(ast.unparse(node.func))}` is not a function that is known")
-        return _HELPERS[helper.name](self, node)
+        match helper.name if isinstance(helper, Helper) and not node.keywords else "":
+            case "add_docstr":
+                target, text = self._arguments(node, 2)
+                self._document(node, self._target(target).text, self._text(text))
+                return None
+            case "add_docstr_all":
+                name, text = self._arguments(node, 2)
+                self._document(node, f"{_METHODS}.{self._text(name)}", self._text(text))
+                return None
+            case "parse_kwargs":
+                # Descriptions of arguments by the names that they begin with.
+                (text,) = self._arguments(node, 1)
+                descriptions = [part.strip() for part in _NEXT_ARGUMENT.split(self._text(text))]
+                return {description.split(" ")[0]: description for description in descriptions if description}
+            case "merge_dicts":
+                return {name: text for argument in node.args for name, text in self._mapping(argument).items()}
+            case "getattr":
+                owner, name = self._arguments(node, 2)
+                return FullName(f"{self._target(owner).text}.{self._text(name)}")
+            case "hasattr":
+                owner, name = self._arguments(node, 2)
+                self._target(owner)
+                self._text(name)
+                return True
+            case "dir":
+                # Nothing: the modules look there for functions without docstrings, of which PyTorch's generator finds
+                # none.
+                self._target(*self._arguments(node, 1))
+                return ()
+        raise _Unknown(node, f"`{shorten(ast.unparse(node.func))}` is not a function that is known")
 
     def _format(self, node: ast.Call, text: str) -> str:
         """A text with its slots filled."""
@@ -225,10 +244,7 @@ class Evaluator:
         return node.args
 
     def _target(self, node: ast.expr) -> FullName:
-        value = self._value(node)
-        if not isinstance(value, FullName):
-            raise _Unknown(node, "this is not a function of `torch`")
-        return value
+        return self._value_of(FullName, node, "a function of `torch`")
 
     def _document(self, node: ast.Call, name: str, text: str) -> None:
         last = name.rpartition(".")[2]
@@ -238,59 +254,6 @@ class Evaluator:
                 node.args[0], message, "leave out the docstring: the stub files show none of special methods"
             )
         self._docstrings[name] = Docstring(text.strip(), node_span(self._file, node.args[0]))
-
-
-def _add_docstr(evaluator: Evaluator, node: ast.Call) -> None:
-    target, text = evaluator._arguments(node, 2)
-    evaluator._document(node, evaluator._target(target).text, evaluator._text(text))
-
-
-def _add_docstr_all(evaluator: Evaluator, node: ast.Call) -> None:
-    name, text = evaluator._arguments(node, 2)
-    evaluator._document(node, f"{_METHODS}.{evaluator._text(name)}", evaluator._text(text))
-
-
-def _parse_kwargs(evaluator: Evaluator, node: ast.Call) -> dict[str, str]:
-    """Descriptions of arguments by the names that they begin with."""
-    (text,) = evaluator._arguments(node, 1)
-    descriptions = [part.strip() for part in _NEXT_ARGUMENT.split(evaluator._text(text))]
-    return {description.split(" ")[0]: description for description in descriptions if description}
-
-
-def _merge_dicts(evaluator: Evaluator, node: ast.Call) -> dict[str, str]:
-    merged: dict[str, str] = {}
-    for argument in node.args:
-        merged.update(evaluator._mapping(argument))
-    return merged
-
-
-def _getattr(evaluator: Evaluator, node: ast.Call) -> FullName:
-    owner, name = evaluator._arguments(node, 2)
-    return FullName(f"{evaluator._target(owner).text}.{evaluator._text(name)}")
-
-
-def _hasattr(evaluator: Evaluator, node: ast.Call) -> bool:
-    owner, name = evaluator._arguments(node, 2)
-    evaluator._target(owner)
-    evaluator._text(name)
-    return True
-
-
-def _dir(evaluator: Evaluator, node: ast.Call) -> tuple[str, ...]:
-    """Nothing: the modules look there for functions without docstrings, of which PyTorch's generator finds none."""
-    evaluator._target(*evaluator._arguments(node, 1))
-    return ()
-
-
-_HELPERS: Final[Mapping[str, Callable[[Evaluator, ast.Call], Value]]] = {
-    "add_docstr": _add_docstr,
-    "add_docstr_all": _add_docstr_all,
-    "parse_kwargs": _parse_kwargs,
-    "merge_dicts": _merge_dicts,
-    "getattr": _getattr,
-    "hasattr": _hasattr,
-    "dir": _dir,
-}
 
 
 def load(_files: Sequence[SourceFile], context: LoadContext) -> dict[str, Docstring]:

@@ -75,15 +75,11 @@ def _kernel(
         message = "`UNCONDITIONAL` is not `True` or `False`"
         raise Fault.at(codes.AOT_DECLARATION, message, node_span(file, values["UNCONDITIONAL"]))
     base = operator.partition(".")[0]
-    if base not in structured and (_leaves_out(catalog, base) or catalog.may_lack(operator)):
+    is_left_out = catalog.is_partial and all(function.name.base != base for function in catalog.functions)
+    if base not in structured and (is_left_out or catalog.may_lack(operator)):
         return None
     group = _group(operator, structured, node_span(file, values["ATEN_OP"]))
     return NativeAotKernel(operator, key_named(key), unconditional, group)
-
-
-def _leaves_out(catalog: Catalog, base: str) -> bool:
-    """Whether a partial catalog has no operator of a base name."""
-    return catalog.is_partial and all(function.name.base != base for function in catalog.functions)
 
 
 def _group(operator: str, structured: Mapping[str, list[NativeFunctionsGroup]], at: Span) -> NativeFunctionsGroup:

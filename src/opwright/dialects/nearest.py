@@ -7,6 +7,7 @@ operations, each of which lacks a member. The diagnostic then shows the user the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from opwright.model.native_function import UnlinkedFunction
@@ -89,47 +90,41 @@ def first_difference(function: UnlinkedFunction, other: UnlinkedFunction) -> Dif
 class OverloadIndex:
     """Written overloads by name, and by the arguments and results that forms of an operation share."""
 
-    __slots__ = ("_alike", "_complete", "_functions", "_lacking", "_named")
-
     def __init__(self, functions: Sequence[UnlinkedFunction]) -> None:
         self._functions: Final = functions
-        self._named: dict[object, list[UnlinkedFunction]] = {}
-        self._alike: dict[object, dict[str, UnlinkedFunction]] = {}
-        self._complete: Final[dict[object, set[str]]] = {}
-        self._lacking: Final[dict[object, dict[str, UnlinkedFunction]]] = {}
+
+    @cached_property
+    def _by_operator(self) -> Mapping[object, Sequence[UnlinkedFunction]]:
+        by_operator: dict[object, list[UnlinkedFunction]] = {}
+        for overload in self._written():
+            by_operator.setdefault(_operator(overload), []).append(overload)
+        return by_operator
+
+    @cached_property
+    def _by_form(self) -> Mapping[object, Mapping[str, UnlinkedFunction]]:
+        """The first overload of each base name, by what functions have in common that differ in the name alone."""
+        by_form: dict[object, dict[str, UnlinkedFunction]] = {}
+        for overload in self._written():
+            by_form.setdefault(_shared_form(overload), {}).setdefault(overload.name.base, overload)
+        return by_form
+
+    @cached_property
+    def _bases(self) -> frozenset[object]:
+        """Base names with the namespaces and the kinds of their overloads."""
+        return frozenset([(overload.name.base, overload.namespace, overload.kind) for overload in self._written()])
 
     def of_name(self, function: UnlinkedFunction) -> Sequence[UnlinkedFunction]:
         """Overloads with the operator name of a function."""
-        if not self._named:
-            for overload in self._written():
-                self._named.setdefault(_operator(overload), []).append(overload)
-        return self._named.get(_operator(function), ())
+        return self._by_operator.get(_operator(function), ())
 
     def lacking(self, function: UnlinkedFunction) -> Mapping[str, UnlinkedFunction]:
         """By base name, the first overload that differs from a function in the name alone.
 
         Left out are operators with an overload of the function's kind.
         """
-        key = _shared_form(function), function.kind
-        if key not in self._lacking:
-            complete = self._complete_operators(function)
-            alike = self._alike_functions().get(key[0], {})
-            self._lacking[key] = {base: overload for base, overload in alike.items() if base not in complete}
-        return self._lacking[key]
-
-    def _alike_functions(self) -> Mapping[object, Mapping[str, UnlinkedFunction]]:
-        if not self._alike:
-            for overload in self._written():
-                self._alike.setdefault(_shared_form(overload), {}).setdefault(overload.name.base, overload)
-        return self._alike
-
-    def _complete_operators(self, function: UnlinkedFunction) -> set[str]:
-        """Base names of the operators with an overload of a function's kind."""
-        key = function.namespace, function.kind
-        if key not in self._complete:
-            alike = [overload for overload in self._written() if (overload.namespace, overload.kind) == key]
-            self._complete[key] = {overload.name.base for overload in alike}
-        return self._complete[key]
+        alike = self._by_form.get(_shared_form(function), {})
+        own = function.namespace, function.kind
+        return {base: overload for base, overload in alike.items() if (base, *own) not in self._bases}
 
     def _written(self) -> Iterator[UnlinkedFunction]:
         return (overload for overload in self._functions if not overload.is_synthesized)

@@ -7,14 +7,14 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, dialect_schema, list_of_schema, mapping_schema
+from opwright.dialects.listed_entries import read_entries
 from opwright.dialects.names import IDENTIFIER, unread_message
-from opwright.dialects.table import TAGS, dialect_help
+from opwright.dialects.table import TAGS
 from opwright.source import codes
-from opwright.source.diagnostic import Diagnostics, Fault, Label, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import MappingNode, Scalar, SequenceNode, did_you_mean_key
+from opwright.source.nodes import MappingNode, Scalar, did_you_mean_key
 from opwright.source.text import SourceFile
-from opwright.source.yaml import load_yaml
 
 TAG_FIELDS: Final = (
     Field("tag", "text", TEXT, "The name of the tag, an identifier.", is_required=True),
@@ -42,17 +42,8 @@ def load_tags(file: SourceFile, sink: Diagnostics, *, of_tree: bool = False) -> 
     """
     tags: dict[str, str] = {}
     first_entries: dict[str, Scalar] = {}
-    try:
-        root = load_yaml(file)
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-        return tags
-    if not isinstance(root, SequenceNode):
-        message = f"the file is {root.description}, not a list of tags"
-        sink.error(codes.TAGS_FILE_SHAPE, message, root.span, help=dialect_help(TAGS, file))
-        return tags
     unread: set[str] | None = set() if of_tree else None
-    for item in root.items:
+    for item in read_entries(file, TAGS, codes.TAGS_FILE_SHAPE, sink, what="tags"):
         if not isinstance(item, MappingNode):
             message = f"a tag is a mapping of `tag` and `desc`, not {item.description}"
             sink.error(codes.TAG_SHAPE, message, item.span)

@@ -68,12 +68,12 @@ def read_text(node: Node, what: str, sink: Diagnostics) -> str:
 
 def read_identifier(node: Node, what: str, sink: Diagnostics) -> str:
     """Name of a class, a macro or a function, without namespaces."""
-    return _matching(node, what, _is_identifier, "a C++ identifier", sink)
+    return _matching(node, what, IDENTIFIER.fullmatch, "a C++ identifier", sink)
 
 
 def read_qualified_name(node: Node, what: str, sink: Diagnostics) -> str:
     """A C++ name that may have namespaces, such as `acme::empty`."""
-    return _matching(node, what, _is_qualified_name, "a C++ name", sink)
+    return _matching(node, what, _QUALIFIED.fullmatch, "a C++ name", sink)
 
 
 def read_header(node: Node, what: str, sink: Diagnostics) -> str:
@@ -92,15 +92,7 @@ def read_code(node: Node, what: str, sink: Diagnostics) -> str:
     return text
 
 
-def _is_identifier(text: str) -> bool:
-    return IDENTIFIER.fullmatch(text) is not None
-
-
-def _is_qualified_name(text: str) -> bool:
-    return _QUALIFIED.fullmatch(text) is not None
-
-
-def _matching(node: Node, what: str, has_form: Callable[[str], bool], wanted: str, sink: Diagnostics) -> str:
+def _matching(node: Node, what: str, has_form: Callable[[str], object], wanted: str, sink: Diagnostics) -> str:
     scalar: Scalar | None = expect_string(node, f"`{what}`", sink)
     if scalar is None:
         return ""

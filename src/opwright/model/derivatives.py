@@ -226,10 +226,6 @@ class DifferentiabilityInfo(Copyable):
         """Whether a formula uses the only gradient as `grad`."""
         return "grad" in self.words
 
-    def for_function(self, name: str, function: NativeFunction, node_name: str | None) -> DifferentiabilityInfo:
-        """A copy for another function."""
-        return self.replace(name=name, function=function, node_name=node_name)
-
 
 #: Dispatch key (or `Default`) -> the info for it.
 InfoByKey = Mapping[str, DifferentiabilityInfo]
@@ -281,6 +277,15 @@ class MatchedDerivatives(NamedTuple):
 
 
 NO_DERIVATIVES: Final = MatchedDerivatives((), (), (), Derivatives({}, frozenset()))
+
+
+def only_first(flags: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Flags of which the first one that is true stays so: formulas that read `grad` use the gradient of one output.
+
+    >>> only_first((False, True, True))
+    (False, True, False)
+    """
+    return tuple([flag and True not in flags[:position] for position, flag in enumerate(flags)])
 
 
 def autograd_keys() -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from opwright.source.records import frozen_fields
 # Programs read the flags of devices when they start, before they know whether there is anything to do.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
     from typing import Final
 
 
@@ -51,26 +52,31 @@ class Device:
         return f"<device {self.name}>"
 
 
+@frozen_fields
 class Allocation:
     """How wrappers of structured kernels allocate outputs.
 
-    `function` is a C++ function, with `{}` where `_strided` may stand; `strided` is the function that takes strides if
-    its name is another one. `header` declares them; without one they are functions that the dispatcher knows. `options`
-    is the expression of the tensor options that they are given.
+    `function` is a C++ function, with `{}` where `_strided` may stand; `strided_function` is the one that takes strides
+    if its name is another one. `header` declares them; without one they are functions that the dispatcher knows.
+    `options` is the expression of the tensor options that they are given.
     """
 
-    __slots__ = ("function", "header", "options", "strided")
+    function: str
+    header: str = ""
+    _: KW_ONLY
+    options: str = "options"
+    strided_function: str = ""
 
-    def __init__(self, function: str, header: str = "", *, options: str = "options", strided: str = "") -> None:
-        self.function: Final = function
-        self.strided: Final = strided or function.format("_strided")
-        self.header: Final = header
-        self.options: Final = options
+    @property
+    def strided(self) -> str:
+        """The function that takes strides."""
+        return self.strided_function or self.function.format("_strided")
 
     def __repr__(self) -> str:
         return f"<allocation by {self.function} of {self.header or 'the dispatcher'} with {self.options}>"
 
 
+@frozen_fields
 class DispatchKey:
     """One dispatch key. There is one object per name, so keys are compared by identity.
 
@@ -89,63 +95,28 @@ class DispatchKey:
     a counterpart that is compiled ahead of time.
     """
 
-    __slots__ = (
-        "allocation",
-        "class_export_rule",
-        "device",
-        "flag_rule",
-        "generated_suffix",
-        "has_c_shim",
-        "has_functions_header",
-        "has_native_aot",
-        "has_structured",
-        "is_composite",
-        "is_dispatchable",
-        "lower",
-        "moves_guard",
-        "name",
-        "rule",
-        "shards_rule",
-        "structured_guard",
-    )
+    name: str
+    device: Device | None = None
+    _: KW_ONLY
+    is_dispatchable: bool = True
+    is_composite: bool = False
+    rule: str = ""
+    flag_rule: str = ""
+    class_export_rule: str = ""
+    shards_rule: str = "register_shards"
+    has_structured: bool = False
+    allocation: Allocation | None = None
+    structured_guard: str = ""
+    moves_guard: bool = True
+    generated_suffix: str = ""
+    has_functions_header: bool = False
+    has_c_shim: bool = False
+    has_native_aot: bool = False
 
-    def __init__(
-        self,
-        name: str,
-        device: Device | None = None,
-        *,
-        is_dispatchable: bool = True,
-        is_composite: bool = False,
-        rule: str = "",
-        flag_rule: str = "",
-        class_export_rule: str = "",
-        shards_rule: str = "register_shards",
-        has_structured: bool = False,
-        allocation: Allocation | None = None,
-        structured_guard: str = "",
-        moves_guard: bool = True,
-        generated_suffix: str = "",
-        has_functions_header: bool = False,
-        has_c_shim: bool = False,
-        has_native_aot: bool = False,
-    ) -> None:
-        self.name: Final = name
-        self.lower: Final = name.lower()
-        self.device: Final = device
-        self.is_dispatchable: Final = is_dispatchable
-        self.is_composite: Final = is_composite
-        self.rule: Final = rule
-        self.flag_rule: Final = flag_rule
-        self.class_export_rule: Final = class_export_rule
-        self.shards_rule: Final = shards_rule
-        self.has_structured: Final = has_structured
-        self.allocation: Final = allocation
-        self.structured_guard: Final = structured_guard
-        self.moves_guard: Final = moves_guard and bool(structured_guard)
-        self.generated_suffix: Final = generated_suffix
-        self.has_functions_header: Final = has_functions_header or is_composite
-        self.has_c_shim: Final = has_c_shim
-        self.has_native_aot: Final = has_native_aot
+    @property
+    def lower(self) -> str:
+        """The name as namespaces and files have it."""
+        return self.name.lower()
 
     @property
     def backend(self) -> str:
@@ -289,15 +260,16 @@ _ROWS: Final = (
     DispatchKey("SparseCsrMPS", _MPS, rule=_SPARSE_MPS, has_functions_header=True),
     DispatchKey("QuantizedCPU", _CPU, allocation=ANY_DEVICE_ALLOCATION),
     DispatchKey("QuantizedCUDA", _CUDA, allocation=ANY_DEVICE_ALLOCATION),
-    DispatchKey("CompositeImplicitAutograd", is_composite=True),
-    DispatchKey("CompositeImplicitAutogradNestedTensor", is_composite=True),
-    DispatchKey("CompositeExplicitAutograd", is_composite=True),
+    DispatchKey("CompositeImplicitAutograd", is_composite=True, has_functions_header=True),
+    DispatchKey("CompositeImplicitAutogradNestedTensor", is_composite=True, has_functions_header=True),
+    DispatchKey("CompositeExplicitAutograd", is_composite=True, has_functions_header=True),
     DispatchKey(
         "CompositeExplicitAutogradNonFunctional",
         is_composite=True,
         allocation=ANY_DEVICE_ALLOCATION,
         structured_guard=ANY_DEVICE_GUARD,
         generated_suffix="default_backend",
+        has_functions_header=True,
     ),
     DispatchKey("NestedTensorCPU", _CPU),
     DispatchKey("NestedTensorCUDA", _CUDA),

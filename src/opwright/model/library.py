@@ -13,40 +13,13 @@ if TYPE_CHECKING:
     from opwright.schema.function import FunctionSchema
 
 
-class _Names(NamedTuple):
-    namespace: str
-    api: str
-    headers: str
-    export: str
-    operators: str
-    redispatch: str
-    native: str
-    meta: str
-    functionalization: str
-    implementations: str
-    unboxing: str
-    graph: str
-    in_libtorch: bool = False
-    kernels_in_native: bool = False
-    keeps_conventions: bool = False
-    known_by_name: bool = False
-    takes_any_schema: bool = True
-    defines_operators: bool = True
-    is_stable: bool = False
-
-
-class Library(_Names):
+class Library(NamedTuple):
     """Names that the C++ code around the operators of a library has, and in what its operators differ from others.
 
     `namespace` is that of the operators for the dispatcher; `api` is the C++ namespace of the functions that callers
-    use, and the namespaces of everything else are below it. `headers` is the include folder of the headers that are
-    made for each operator. `export` is the macro that exports symbols from the library's shared object.
-
-    The other namespaces: `operators` has the operator classes, each with `call` and `redispatch`, and `redispatch` the
-    functions that call an operator with a given set of dispatch keys. `native` has kernels whose entry names no
-    namespace, and `meta` the shape functions of structured kernels. `functionalization` has the records of views and
-    the functions that invert views, `implementations` the functions that choose among the kernels for one dispatch key,
-    `unboxing` the boxed functions, and `graph` the nodes of the backward graph.
+    use, and the namespaces of everything else are below it, but for that of the backward graph if `graph_namespace`
+    names another. `headers` is the include folder of the headers that are made for each operator. `export` is the macro
+    that exports symbols from the library's shared object.
 
     Code of a library that is `in_libtorch` is compiled as a part of PyTorch, and uses what PyTorch does not export: it
     calls methods of tensors, and PyTorch neither functionalizes nor traces its operators as those of others. Kernels of
@@ -62,34 +35,58 @@ class Library(_Names):
     ('at::_ops', 'acme::native')
     """
 
-    __slots__ = ()
+    namespace: str
+    api: str
+    headers: str
+    export: str
+    graph_namespace: str = ""
+    in_libtorch: bool = False
+    kernels_in_native: bool = False
+    keeps_conventions: bool = False
+    known_by_name: bool = False
+    takes_any_schema: bool = True
+    defines_operators: bool = True
+    is_stable: bool = False
 
-    def __new__(
-        cls, namespace: str, api: str, headers: str, export: str, *, graph: str = "", **traits: bool
-    ) -> Library:
-        """Library with namespaces below `api`, but for that of the backward graph if `graph` names another."""
-        inside = f"{api}::{{}}".format
-        return super().__new__(
-            cls,
-            namespace,
-            api,
-            headers,
-            export,
-            operators=inside("_ops"),
-            redispatch=inside("redispatch"),
-            native=inside("native"),
-            meta=inside("meta"),
-            functionalization=inside("functionalization"),
-            implementations=inside("implementations"),
-            unboxing=inside("unboxing"),
-            graph=graph or inside("autograd"),
-            **traits,
-        )
+    @property
+    def operators(self) -> str:
+        """Namespace of the operator classes, each with `call` and `redispatch`."""
+        return f"{self.api}::_ops"
 
-    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, str | bool]]:
-        """What a copy is made from."""
-        first = self._fields.index("graph")
-        return self[:4], dict(zip(self._fields[first:], self[first:], strict=True))
+    @property
+    def redispatch(self) -> str:
+        """Namespace of the functions that call an operator with a given set of dispatch keys."""
+        return f"{self.api}::redispatch"
+
+    @property
+    def native(self) -> str:
+        """Namespace of kernels whose entry names no namespace."""
+        return f"{self.api}::native"
+
+    @property
+    def meta(self) -> str:
+        """Namespace of the shape functions of structured kernels."""
+        return f"{self.api}::meta"
+
+    @property
+    def functionalization(self) -> str:
+        """Namespace of the records of views and the functions that invert views."""
+        return f"{self.api}::functionalization"
+
+    @property
+    def implementations(self) -> str:
+        """Namespace of the functions that choose among the kernels for one dispatch key."""
+        return f"{self.api}::implementations"
+
+    @property
+    def unboxing(self) -> str:
+        """Namespace of the boxed functions."""
+        return f"{self.api}::unboxing"
+
+    @property
+    def graph(self) -> str:
+        """Namespace of the nodes of the backward graph."""
+        return self.graph_namespace or f"{self.api}::autograd"
 
 
 class Autocast(NamedTuple):
@@ -176,7 +173,7 @@ PYTORCH: Final = Library(
     "at",
     "ATen/ops",
     "TORCH_API",
-    graph="torch::autograd::generated",
+    graph_namespace="torch::autograd::generated",
     in_libtorch=True,
     kernels_in_native=True,
     keeps_conventions=True,

@@ -21,41 +21,36 @@ from opwright.source.records import Copyable, Frozen, NamedTuple, fields_copier,
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
+
     from opwright.model.declared_outputs import DeclaredOutputs
     from opwright.model.requirements import Requirements
 
 
+@frozen_fields
 class Kernel(Copyable):
     """The C++ function that implements an overload under a dispatch key.
 
     `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes
-    symbolic integers, and so does one that is made with `symint`. The preprocessor tests `condition`, where it is
+    symbolic integers, and so does one with `takes_symint`. The preprocessor tests `condition`, where it is
     not empty: the kernel exists where it holds. A kernel with `implementations` is a generated function that calls
     one of them; so does one that is `checked`, although Python serves all calls, since C++ checks them before.
     """
 
-    __slots__ = ("checked", "condition", "implementations", "key", "name", "namespace", "structured", "symint")
+    key: DispatchKey
+    name: str
+    namespace: str
+    structured: bool
+    condition: str = ""
+    implementations: tuple[KernelChoice, ...] = ()
+    _: KW_ONLY
+    takes_symint: bool = False
+    checked: bool = False
 
-    def __init__(
-        self,
-        key: DispatchKey,
-        name: str,
-        namespace: str,
-        structured: bool,
-        condition: str = "",
-        implementations: tuple[KernelChoice, ...] = (),
-        *,
-        symint: bool = False,
-        checked: bool = False,
-    ) -> None:
-        self.key: Final = key
-        self.name: Final = name
-        self.namespace: Final = namespace
-        self.structured: Final = structured
-        self.symint: Final = symint or "_symint" in name
-        self.condition: Final = condition
-        self.implementations: Final = implementations
-        self.checked: Final = checked
+    @property
+    def symint(self) -> bool:
+        """Whether the kernel takes symbolic integers."""
+        return self.takes_symint or "_symint" in self.name
 
     @property
     def written(self) -> tuple[Kernel, ...]:
@@ -71,9 +66,7 @@ class Kernel(Copyable):
 
     def behind_checks(self) -> Kernel:
         """The kernel with C++ before it, if it is a Python function."""
-        if not self.python:
-            return self
-        return self.replace(checked=True)
+        return self.replace(checked=True) if self.python else self
 
     def __repr__(self) -> str:
         return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"

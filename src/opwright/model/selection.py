@@ -58,9 +58,7 @@ class Selection(NamedTuple):
 
     def names(self, name: str) -> bool:
         """Whether the operator of that qualified name is kept."""
-        if self.everything or name in self.operators:
-            return True
-        return self._base(name).all_overloads
+        return self.everything or name in self.operators or self._base(name).all_overloads
 
     def selects(self, function: NativeFunction) -> bool:
         """Whether the overload is kept."""
@@ -72,28 +70,14 @@ class Selection(NamedTuple):
 
     def names_for_training(self, name: str) -> bool:
         """Whether the overload of that qualified name is kept together with its derivative."""
-        if self.everything:
-            return True
-        if not self.names(name):
-            return False
-        base = self._base(name)
-        return self._own(name).for_training or (base.all_overloads and base.for_training)
-
-    def is_root(self, function: NativeFunction) -> bool:
-        """Whether models call the overload themselves."""
-        return self.everything or self.is_root_named(qualified_name(function))
+        own, base = self.operators.get(name, _NOT_SELECTED), self._base(name)
+        return self.everything or own.for_training or (base.all_overloads and base.for_training)
 
     def is_root_named(self, name: str) -> bool:
         """Whether models call the overload of that qualified name themselves."""
-        if self.everything:
-            return True
-        if name in self.operators:
-            return self.operators[name].is_root
         base = self._base(name)
-        return base.all_overloads and base.is_root
-
-    def _own(self, name: str) -> SelectedOperator:
-        return self.operators.get(name, _NOT_SELECTED)
+        own = self.operators.get(name)
+        return self.everything or ((base.all_overloads and base.is_root) if own is None else own.is_root)
 
     def _base(self, name: str) -> SelectedOperator:
         """Selected operator of the name without its overload."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from opwright.convention import public_api
 from opwright.dialects.dialect import Dialect, LoadContext
-from opwright.dialects.selection.loader import check_selection, check_static_backends
+from opwright.dialects.selection import check_selection, check_static_backends
 from opwright.dialects.table import (
     DEPRECATED,
     DERIVATIVES,

@@ -10,7 +10,7 @@ from opwright.cli.arguments import Parser, add_rules_arguments, selection, spell
 from opwright.cli.extra_files import check_overwrites
 from opwright.cli.input_arguments import completed_inputs
 from opwright.cli.streams import leave
-from opwright.dialects.selection.loader import load_operator_names
+from opwright.dialects.selection import load_operator_names
 from opwright.emit.registry import program_families
 from opwright.files.depfile import dependency_lists
 from opwright.incremental.identity import RunIdentity

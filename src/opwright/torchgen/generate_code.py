@@ -113,7 +113,7 @@ def _lazy_yaml(arguments: argparse.Namespace) -> str:
 
 
 def _selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:
-    from opwright.dialects.selection.loader import load_operator_names, selection_of_names
+    from opwright.dialects.selection import load_operator_names, selection_of_names
     from opwright.source.diagnostic import Fault
     from opwright.source.text import SourceFile
 

@@ -121,7 +121,7 @@ def kernel_of(entry: BackendEntryBuilder) -> Kernel:
     if name:
         entry.set_options(callee=f"{namespace}::{prefix}{name}", convention=_convention(entry, KernelFamily()))
         symint = bool(entry.kernel) and entry.name.value in entry.head.symint_names
-        return Kernel(entry.section.key, name, namespace, is_structured, symint=symint)
+        return Kernel(entry.section.key, name, namespace, is_structured, takes_symint=symint)
     kernels = tuple([_family_kernel(entry, family, prefix) for family in entry.families or (entry.family,)])
     first = kernels[0]
     if first.callee or first.class_name or first.convention or entry.families:

@@ -257,7 +257,7 @@ def _read_allocation(node: Node, head: HeadBuilder) -> None:
             strided = read_qualified_name(fields["empty_strided"], "empty_strided", head.sink)
         header = read_part(fields, "header", read_header, head.sink)
         # A name has no braces, so `format` leaves it as it is.
-        head.set_options(allocation=Allocation(empty, header, strided=strided))
+        head.set_options(allocation=Allocation(empty, header, strided_function=strided))
 
 
 def _read_fallback(node: Node, head: HeadBuilder) -> None:

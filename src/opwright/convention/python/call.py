@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from opwright.convention import public_api, shared_types
-from opwright.convention.caching import per_function
+from opwright.convention.caching import PerArgument, per_function
 from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.signature import PythonSignature
 from opwright.model.native_function import NativeFunction, TypeStyle
@@ -84,30 +84,19 @@ def _result_type(returns: tuple[Return, ...]) -> str:
     return shared_types.returns_type(plain).text
 
 
-class _LambdaParameters(dict[Argument, str]):
+@cache
+def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> PerArgument[str]:
     """The lambda's parameter for each argument: `const at::Tensor & self`.
 
     Parsed values are temporaries, which do not bind to a non-const reference. So the lambda takes written tensors by
     value, unless they come from a list of outs.
     """
 
-    def __init__(self, style: TypeStyle, keeps_reference: bool, symint: bool) -> None:
-        super().__init__()
-        self._style = style
-        self._keeps_reference = keeps_reference
-        self._symint = symint
+    def make(argument: Argument) -> str:
+        type = public_api.argument_type(argument, symint=symint, style=style).text
+        return f"{'at::Tensor' if type == 'at::Tensor &' and not keeps_reference else type} {argument.name}"
 
-    def __missing__(self, argument: Argument) -> str:
-        type = public_api.argument_type(argument, symint=self._symint, style=self._style).text
-        if type == "at::Tensor &" and not self._keeps_reference:
-            type = "at::Tensor"
-        declaration = self[argument] = f"{type} {argument.name}"
-        return declaration
-
-
-@cache
-def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> _LambdaParameters:
-    return _LambdaParameters(style, keeps_reference, symint)
+    return PerArgument(make)
 
 
 class DispatchLambda(NamedTuple):

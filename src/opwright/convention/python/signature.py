@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Final
 
 from opwright.convention import public_api
 from opwright.convention.python.parameter import (
@@ -13,21 +12,20 @@ from opwright.convention.python.parameter import (
     factory_options,
     out_parameter,
     parameter,
-    with_plain_integers,
 )
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Arguments, FunctionSchema
-from opwright.source.records import Copyable, not_fingerprinted
+from opwright.source.records import Copyable, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
 
 
 @not_fingerprinted(
-    name="it is that of the schema",
     **dict.fromkeys(
-        ("inputs", "keywords", "options", "out", "parameters"),
+        ("inputs", "keywords", "options", "out"),
         "they are made from the schema and the function, which an overload holds besides",
     ),
 )
+@frozen_fields
 class PythonSignature(Copyable):
     """Parameters of a Python function or method.
 
@@ -36,33 +34,27 @@ class PythonSignature(Copyable):
     (`passed`: names of arguments, and constants) and its `span` in `deprecated.yaml`; otherwise both are None.
     """
 
-    __slots__ = ("inputs", "keywords", "method", "name", "options", "out", "parameters", "passed", "schema", "span")
-
-    def __init__(
-        self,
-        schema: FunctionSchema,
-        inputs: tuple[Parameter, ...],
-        keywords: tuple[Parameter, ...],
-        out: Parameter | None,
-        options: tuple[Parameter, ...],
-        method: bool,
-        passed: tuple[str, ...] | None,
-        span: Span | None,
-    ) -> None:
-        self.name: Final = schema.name.name
-        self.schema: Final = schema
-        self.inputs: Final = inputs
-        self.keywords: Final = keywords
-        self.out: Final = out
-        self.options: Final = options
-        self.method: Final = method
-        self.passed: Final = passed
-        self.span: Final = span
-        given = inputs + keywords
-        self.parameters: Final = given + options if out is None else (*given, out, *options)
+    schema: FunctionSchema
+    inputs: tuple[Parameter, ...]
+    keywords: tuple[Parameter, ...]
+    out: Parameter | None
+    options: tuple[Parameter, ...]
+    method: bool
+    passed: tuple[str, ...] | None
+    span: Span | None
 
     def __repr__(self) -> str:
         return f"<Python signature {self.text}>"
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self.schema.name.name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters, in their order."""
+        return self.inputs + self.keywords + (() if self.out is None else (self.out,)) + self.options
 
     @property
     def deprecated(self) -> bool:
@@ -80,11 +72,6 @@ class PythonSignature(Copyable):
         return self._text(self.parameters)
 
     @property
-    def concrete_text(self) -> str:
-        """The text with plain integers instead of symbolic ones in lists."""
-        return with_plain_integers(self.text)
-
-    @property
     def text_without_out(self) -> str:
         """The text without `out`."""
         return self._text(self.without_out)
@@ -92,7 +79,7 @@ class PythonSignature(Copyable):
     @property
     def without_out(self) -> tuple[Parameter, ...]:
         """All parameters except `out`."""
-        return self.parameters if self.out is None else self.inputs + self.keywords + self.options
+        return self.inputs + self.keywords + self.options
 
     def _text(self, parameters: Sequence[Parameter]) -> str:
         texts = (

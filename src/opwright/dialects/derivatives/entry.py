@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from opwright.dialects.derivatives.fields import DERIVATIVE_FIELDS
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
-from opwright.dialects.derivatives.formulas import Savable, check_fixed_sizes, gradient_indices, occurrences, saved_by
-from opwright.dialects.derivatives.forward_formulas import AUTOMATIC, ForwardSources, WrittenForward, build_forward
-from opwright.dialects.derivatives.functions import EntryReport, FormulaReport, part_span
-from opwright.model.derivatives import Derivative, ForwardDerivative, words_of
+from opwright.dialects.derivatives.formulas import (
+    Savable,
+    check_fixed_sizes,
+    gradient_indices,
+    occurrences,
+    part_span,
+    saved_by,
+    substitute_word,
+)
+from opwright.model.derivatives import Derivative, DifferentiabilityInfo, ForwardDerivative, only_first, words_of
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
-from opwright.schema.types import Type
+from opwright.schema.types import ListType, Type
 from opwright.source import codes
-from opwright.source.diagnostic import Suggestion, did_you_mean
+from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
@@ -27,19 +33,12 @@ class Differentiability(NamedTuple):
     of_outputs: tuple[bool, ...] | None
     condition: str | None
 
-    def of_single_gradient(self) -> tuple[bool, ...] | None:
-        """Whether each output is differentiable if formulas read `grad`, which is the gradient of the first one."""
-        if self.of_outputs is None or True not in self.of_outputs:
-            return self.of_outputs
-        first = self.of_outputs.index(True)
-        return tuple([position == first for position in range(len(self.of_outputs))])
-
 
 NOTHING_SAID: Final = Differentiability(None, None)
 
 
 def read_differentiability(
-    node: Node | None, function: NativeFunction, report: EntryReport, checker: FormulaChecker
+    node: Node | None, function: NativeFunction, report: Diagnostics, checker: FormulaChecker
 ) -> Differentiability:
     """What the field says of the outputs of a function. What an operator saves and does not return gets no gradient."""
     saved = function.library_fields.saved
@@ -91,16 +90,18 @@ def count_in_words(count: int, noun: str) -> str:
 _NUMBERED_RESULT: Final = lazy_pattern(r"result(\d{1,6})")
 _MASK: Final = lazy_pattern(r"\bgrad_input_mask\b(?:\s*\[\s*(-?[ ]*\d+)\s*\])?")
 _NOT_DIFFERENTIABLE: Final = "non_differentiable"
+_ELEMENT_WISE: Final = "auto_element_wise"
+_LINEAR: Final = "auto_linear"
+#: The words that ask for a derived forward formula.
+_AUTOMATIC: Final = (_ELEMENT_WISE, _LINEAR)
 
 
-class Formulas(NamedTuple):
-    """Formulas of an entry for one dispatch key."""
+class _WrittenForward(NamedTuple):
+    """A forward formula in an entry: the outputs, their types, and the scalar with the formula."""
 
-    derivatives: tuple[Derivative, ...]
-    forward_derivatives: tuple[ForwardDerivative, ...]
-    differentiable_arguments: tuple[Argument, ...]
-    non_differentiable: tuple[str, ...]
-    available_gradients: tuple[str, ...]
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    scalar: Scalar
 
 
 #: The fields of an entry that are not formulas.
@@ -149,47 +150,41 @@ def _results(function: NativeFunction) -> tuple[Savable, ...]:
     )
 
 
-def load_formulas(
+def load_info(
     function: NativeFunction,
-    entries: Sequence[tuple[Scalar, Node]],
+    entries: Iterable[tuple[Scalar, Node]],
     outputs: Differentiability,
-    report: EntryReport,
+    report: Diagnostics,
     checker: FormulaChecker,
-) -> Formulas | None:
-    """Formulas that keys and values of an entry give; None if one of them is at fault."""
+    node_name: Callable[[], str],
+) -> DifferentiabilityInfo | None:
+    """Derivatives that keys and values of an entry give; None if one of them is at fault, or another part of the entry.
+
+    `node_name` names the autograd node, if there is one.
+    """
     reader = _Reader(scope_of(function), outputs, report, checker)
-    for key, value in sorted(entries, key=lambda entry: entry[0].value):
-        reader.read(key, value)
-    if report.failed:
-        return None
-    formulas = reader.build()
-    return None if report.failed else formulas
+    formulas: dict[str, tuple[Scalar, Node]] = {}
+    for key, value in entries:
+        # A repeated key is reported where keys are read.
+        formulas.setdefault(key.value, (key, value))
+    for _, formula in sorted(formulas.items()):
+        reader.read(*formula)
+    return None if report.has_errors else reader.build(node_name)
 
 
 class _Reader:
     """Reads the formulas of an entry, then derives what depends on all of them."""
 
-    __slots__ = (
-        "_backward", "_checker", "_forward", "_gradients", "_keys", "_names", "_not_differentiable", "_report",
-        "_scope", "_taken",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        scope: Scope,
-        outputs: Differentiability,
-        report: EntryReport,
-        checker: FormulaChecker,
-    ) -> None:
+    def __init__(self, scope: Scope, outputs: Differentiability, report: Diagnostics, checker: FormulaChecker) -> None:
         self._checker: Final = checker
         self._scope: Final = scope
+        self._outputs: Final = outputs
         self._report: Final = report
         self._gradients: Final = _gradients_by_name(scope.function, outputs)
         self._backward: Final[list[tuple[Derivative, Scalar]]] = []
-        self._forward: Final[list[WrittenForward]] = []
+        self._forward: Final[list[_WrittenForward]] = []
         self._not_differentiable: Final[list[str]] = []
         self._taken: Final[set[str]] = set()
-        self._keys: Final[set[str]] = set()
         arguments = [argument.name for argument in scope.function.arguments.all]
         shared = [*arguments, *scope.argument_names, *[result.name for result in scope.results]]
         if scope.function.name.is_foreach:
@@ -207,36 +202,24 @@ class _Reader:
         endings = [f"{name}{ending}" for name in arguments for ending in ("_p", "_t")]
         gradients = {"grad", "grads", *self._gradients}.difference(self._scope.argument_names)
         names = self._names.names.difference(gradients).union(endings)
-        return self._names._replace(names=names, instead=AUTOMATIC)
+        return self._names._replace(names=names, instead=_AUTOMATIC)
 
     def read(self, key: Scalar, value: Node) -> None:
         """Reads the formula of a key, which lists arguments or results."""
-        names = tuple([name.strip() for name in key.value.split(",")]) if "," in key.value else (key.value.strip(),)
-        if key.value in self._keys:
-            # A repeated key is reported where keys are read.
+        names = tuple([name.strip() for name in key.value.split(",")])
+        is_backward = names[0] in self._scope.argument_names
+        types = None if is_backward else self._result_types(key, names)
+        if (is_backward and self._is_result_too(key, names)) or (types is None and not is_backward):
             return
-        self._keys.add(key.value)
-        if names[0] in self._scope.argument_names:
-            if self._is_result_too(key, names):
-                return
-            formula = self._formula(value)
-            if formula is not None:
-                self._read_backward(key, names, formula)
-            return
-        types = self._result_types(key, names)
-        if types is not None:
-            formula = self._formula(value)
-            if formula is not None:
-                self._report_twice(key, names, {name for other in self._forward for name in other.names})
-                self._forward.append(WrittenForward(names, types, formula))
-                if formula.value not in AUTOMATIC:
-                    self._checker.check(formula, words_of(formula.value), self._forward_names())
-
-    def _formula(self, value: Node) -> Scalar | None:
-        if isinstance(value, Scalar) and value.kind == "str":
-            return value
-        self._report.error(codes.FORMULA_SHAPE, f"a formula is text, not {value.description}", value.span)
-        return None
+        if not isinstance(value, Scalar) or value.kind != "str":
+            self._report.error(codes.FORMULA_SHAPE, f"a formula is text, not {value.description}", value.span)
+        elif types is None:
+            self._read_backward(key, names, value)
+        else:
+            self._report_twice(key, names, {name for other in self._forward for name in other.names})
+            self._forward.append(_WrittenForward(names, types, value))
+            if value.value not in _AUTOMATIC:
+                self._checker.check(value, words_of(value.value), self._forward_names())
 
     def _is_result_too(self, key: Scalar, names: tuple[str, ...]) -> bool:
         results = {result.name for result in self._scope.function.schema.returns}
@@ -268,7 +251,7 @@ class _Reader:
             else:
                 message = f"`{name}` is not an argument of `{self._scope.function.name}`, so this has no effect"
                 help = did_you_mean(name, self._scope.argument_names, f"delete `{name}`")
-                self._report.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
+                self._checker.doubt(codes.IGNORED_NAME, message, part_span(key, name), help=help)
 
     def _report_twice(self, key: Scalar, names: tuple[str, ...], taken: set[str]) -> None:
         """Report names that have a formula already: the generated code would compute both, and keep the last one."""
@@ -277,38 +260,38 @@ class _Reader:
             help = "keep one formula for each name"
             self._report.error(codes.DERIVATIVES_OVERLAP, message, part_span(key, name), help=help)
 
-    def _check_mask(self, formula: str, names: tuple[str, ...], report: FormulaReport) -> None:
+    def _check_mask(self, scalar: Scalar, formula: str, names: tuple[str, ...]) -> None:
         """Report a mask where there is none, or an item that it lacks."""
         for match in _MASK.finditer(formula):
             if len(names) == 1:
                 message = "`grad_input_mask` exists only in the formula of several arguments"
                 help = "delete it: the formula of one argument is computed if its gradient is needed"
-                report.error(codes.GRADIENT_INDEX, message, match.group(), help=help)
-            elif match.group(1) is not None and not 0 <= int(match.group(1).replace(" ", "")) < len(names):
+            elif match[1] is not None and not 0 <= int(match[1].replace(" ", "")) < len(names):
                 message = f"`grad_input_mask` has an item for each of {len(names)} arguments"
                 help = f"the last one is `grad_input_mask[{len(names) - 1}]`"
-                report.error(codes.GRADIENT_INDEX, message, match.group(), help=help)
+            else:
+                continue
+            self._report.error(codes.GRADIENT_INDEX, message, part_span(scalar, match.group()), help=help)
 
     def _derivative(self, names: tuple[str, ...], scalar: Scalar) -> Derivative:
-        text = scalar.value
-        report = self._report.formula(scalar)
-        check_fixed_sizes(text, report)
+        text, function = scalar.value, self._scope.function
+        check_fixed_sizes(scalar, self._report)
         words = words_of(text)
         self._checker.check(scalar, words, self._names)
-        inputs = saved_by(text, words, self._scope.arguments, names, report)
-        formula, words, saved_outputs = saved_by(inputs.formula, inputs.words, self._scope.results, names, report)
-        outputs = len(self._scope.function.schema.returns)
+        inputs = saved_by(scalar, text, words, self._scope.arguments, names, self._report)
+        formula, words, saved_outputs = saved_by(
+            scalar, inputs.formula, inputs.words, self._scope.results, names, self._report
+        )
+        outputs = len(function.schema.returns)
         for index in gradient_indices(formula):
             if index >= outputs:
-                message = f"`{self._scope.function.name}` has only {count_in_words(outputs, 'output')}"
-                report.error(
-                    codes.GRADIENT_INDEX, message, f"grads[{index}]", help=f"the last one is `grads[{outputs - 1}]`"
-                )
+                message = f"`{function.name}` has only {count_in_words(outputs, 'output')}"
+                at, help = part_span(scalar, f"grads[{index}]"), f"the last one is `grads[{outputs - 1}]`"
+                self._report.error(codes.GRADIENT_INDEX, message, at, help=help)
         if "grad_input_mask" in words:
-            self._check_mask(formula, names, report)
-        self._report.failed |= report.failed
-        named = words.intersection(self._gradients) if self._gradients else frozenset()
-        return Derivative(formula, text, names, inputs.saved, saved_outputs, frozenset(named), scalar.span)
+            self._check_mask(scalar, formula, names)
+        named = words.intersection(self._gradients)
+        return Derivative(formula, text, names, inputs.saved, saved_outputs, named, scalar.span)
 
     def _result_types(self, key: Scalar, names: tuple[str, ...]) -> tuple[Type, ...] | None:
         """Types of the results that a key names; None if one does not exist, which is reported."""
@@ -318,15 +301,12 @@ class _Reader:
             return tuple(types)
         if names == ("result",) and len(returns) == 1:
             return (returns[0].type,)
-        numbers = [match for match in map(_NUMBERED_RESULT.fullmatch, names) if match is not None]
-        for match in numbers:
-            if int(match.group(1)) >= len(returns):
-                self._report_no_output(key, match.group())
-                return None
-        if numbers:
-            return tuple([returns[int(match.group(1))].type for match in numbers])
-        if names == ("result",):
-            self._report_no_output(key, "result")
+        numbers = {name: int(match[1]) for name in names if (match := _NUMBERED_RESULT.fullmatch(name)) is not None}
+        missing = next((name for name, number in numbers.items() if number >= len(returns)), "")
+        if missing or names == ("result",):
+            self._report_no_output(key, missing or "result")
+        elif numbers:
+            return tuple([returns[number].type for number in numbers.values()])
         else:
             self._report_unknown(key, names[0])
         return None
@@ -352,23 +332,33 @@ class _Reader:
         message = f"`{name}` is neither an argument nor a result of `{self._scope.function.name}`"
         self._report.error(codes.DERIVATIVES_UNKNOWN_ARGUMENT, message, part_span(key, name), help=help)
 
-    def build(self) -> Formulas:
-        """All formulas. Forward formulas are built last because they depend on all differentiable arguments."""
-        arguments = tuple(
-            [
-                argument.source
-                for argument in self._scope.arguments
-                if isinstance(argument.source, Argument) and argument.name in self._taken
-            ]
-        )
+    def build(self, node_name: Callable[[], str]) -> DifferentiabilityInfo | None:
+        """All formulas; None if there is a fault.
+
+        Forward formulas are built last because they depend on all differentiable arguments.
+        """
+        sources = [argument.source for argument in self._scope.arguments if argument.name in self._taken]
+        arguments = tuple([source for source in sources if isinstance(source, Argument)])
         self._check_gradients()
-        derivatives = tuple([derivative for derivative, _ in self._backward])
-        scope = self._scope
-        sources = ForwardSources(
-            scope.function, scope.argument_names, arguments, derivatives, self._forward, self._report
-        )
-        return Formulas(
-            derivatives, build_forward(sources), arguments, tuple(self._not_differentiable), self._gradients
+        forward = tuple([self._forward_derivative(written, arguments) for written in self._forward])
+        if self._report.has_errors:
+            return None
+        function, derivatives = self._scope.function, tuple([derivative for derivative, _ in self._backward])
+        of_outputs = self._outputs.of_outputs
+        if of_outputs and function.library.takes_any_schema and any("grad" in each.words for each in derivatives):
+            # Gradients of further outputs would come to a node that ignores them.
+            of_outputs = only_first(of_outputs)
+        return DifferentiabilityInfo(
+            name=function.name.name,
+            function=function,
+            node_name=node_name() if arguments else None,
+            derivatives=derivatives,
+            forward_derivatives=forward,
+            differentiable_arguments=arguments,
+            non_differentiable=tuple(self._not_differentiable),
+            available_gradients=self._gradients,
+            output_differentiability=of_outputs,
+            output_condition=self._outputs.condition,
         )
 
     def _check_gradients(self) -> None:
@@ -376,30 +366,102 @@ class _Reader:
 
         Such formulas compile, but their own derivatives are wrong.
         """
-        single = by_number = by_name = None
-        uses = 0
-        indices: list[int] = []
-        for derivative, scalar in self._backward:
-            words = derivative.words
-            if "grad" in words:
-                single = single or scalar
-            if "grads" in words:
-                by_number = by_number or scalar
-                uses += len(occurrences(derivative.formula, "grads"))
-                indices += gradient_indices(derivative.formula)
-            if derivative.named_gradients:
-                by_name = by_name or (scalar, min(derivative.named_gradients))
-        if single is not None and by_number is not None:
-            at = part_span(single, "grad")
-            message = "`grad` and `grads` are mixed"
-            self._report.error(codes.MIXED_GRADIENTS, message, at, help="write `grads[0]` for `grad`")
-        if by_number is not None and uses == len(indices) and set(indices) == {0}:
-            at = part_span(by_number, "grads[0]")
+        single = [scalar for derivative, scalar in self._backward if "grad" in derivative.words]
+        by_number = [
+            (derivative.formula, scalar) for derivative, scalar in self._backward if "grads" in derivative.words
+        ]
+        by_name = [(scalar, each.named_gradients) for each, scalar in self._backward if each.named_gradients]
+        uses = sum(len(occurrences(formula, "grads")) for formula, _ in by_number)
+        indices = [index for formula, _ in by_number for index in gradient_indices(formula)]
+        if single and by_number:
+            at, help = part_span(single[0], "grad"), "write `grads[0]` for `grad`"
+            self._report.error(codes.MIXED_GRADIENTS, "`grad` and `grads` are mixed", at, help=help)
+        if by_number and uses == len(indices) and set(indices) == {0}:
+            at = part_span(by_number[0][1], "grads[0]")
             help = "write `grad` if the first output is the only differentiable one"
             self._report.error(codes.ONLY_FIRST_GRADIENT, "`grads[0]` is the only gradient in use", at, help=help)
-        if by_name is not None and (single is not None or by_number is not None):
-            message = f"`{by_name[1]}` is mixed with `{'grad' if single else 'grads'}`"
-            self._report.error(codes.MIXED_NAMED_GRADIENTS, message, part_span(*by_name))
+        if by_name and (single or by_number):
+            scalar, name = by_name[0][0], min(by_name[0][1])
+            message = f"`{name}` is mixed with `{'grad' if single else 'grads'}`"
+            self._report.error(codes.MIXED_NAMED_GRADIENTS, message, part_span(scalar, name))
+
+    def _forward_derivative(self, written: _WrittenForward, differentiable: tuple[Argument, ...]) -> ForwardDerivative:
+        """Forward derivative; a formula that follows from the function or its backward formula is written out.
+
+        `differentiable` are the arguments that have a backward formula.
+        """
+        formula = written.scalar.value
+        if formula == _ELEMENT_WISE:
+            formula = self._element_wise(written, differentiable)
+            tangents = self._scope.argument_names
+        elif formula == _LINEAR:
+            formula = self._linear(written, differentiable)
+            tangents = tuple([argument.name for argument in differentiable])
+        else:
+            tangents = self._inputs_read(written.scalar, formula, "_t", differentiable)
+        primals = self._inputs_read(written.scalar, formula, "_p", differentiable)
+        return ForwardDerivative(
+            formula, written.names, written.types, tangents, primals, False, False, written.scalar.span
+        )
+
+    def _inputs_read(
+        self, scalar: Scalar, formula: str, ending: str, differentiable: tuple[Argument, ...]
+    ) -> tuple[str, ...]:
+        """Differentiable inputs that a formula reads with the suffix `_p` or `_t`."""
+        words, over_lists = words_of(formula), self._scope.function.name.is_foreach
+        read: list[str] = []
+        for argument in differentiable:
+            if isinstance(argument.type, ListType) and argument.type.elem.text == "Tensor" and not over_lists:
+                # A function that takes a list of tensors handles the tangents of its items itself.
+                continue
+            if argument.name in words:
+                message = f"`{argument.name}` alone is ambiguous in a forward formula"
+                help = f"write `{argument.name}_p` for the value, `{argument.name}_t` for the tangent"
+                self._report.error(codes.FORWARD_BASE_NAME, message, part_span(scalar, argument.name), help=help)
+            if argument.name + ending in words:
+                read.append(argument.name)
+        return tuple(read)
+
+    def _has_one_output(self) -> bool:
+        """Whether a single output has a forward formula."""
+        return len(self._forward) == 1 and len(self._forward[0].names) == 1
+
+    def _element_wise(self, written: _WrittenForward, differentiable: tuple[Argument, ...]) -> str:
+        """Backward formula with the tangent for the gradient.
+
+        The Jacobian of such a function is diagonal, so it equals its transpose. For complex values, the tangent and the
+        result are conjugated.
+        """
+        fault = None
+        if self._scope.function.name.inplace:
+            fault = codes.ELEMENT_WISE_INPLACE, f"`{self._scope.function.name}` is an in-place function"
+        elif len(differentiable) != 1 or not self._has_one_output():
+            fault = codes.ELEMENT_WISE_SHAPE, f"`{_ELEMENT_WISE}` is for one differentiable input and one output"
+        if fault is not None:
+            self._report.error(*fault, written.scalar.span)
+            return ""
+        name, (derivative, _) = differentiable[0].name, self._backward[0]
+        formula = substitute_word(derivative.original_formula, "grad", f"{name}_t.conj()")
+        return f"({substitute_word(formula, name, name + '_p')}).conj()"
+
+    def _linear(self, written: _WrittenForward, differentiable: tuple[Argument, ...]) -> str:
+        """Call of the function itself with the tangents of its differentiable inputs."""
+        function, library = self._scope.function, self._scope.function.library
+        if not self._has_one_output():
+            message = f"`{_LINEAR}` is for functions with one differentiable output"
+            self._report.error(codes.LINEAR_SHAPE, message, written.scalar.span)
+        if not differentiable:
+            message = f"`{_LINEAR}` needs an argument that has a backward formula"
+            self._report.error(codes.LINEAR_ALONE, message, written.scalar.span)
+        tangents = {argument.name for argument in differentiable}
+        arguments = [f"{name}_t" if name in tangents else name for name in self._scope.argument_names]
+        if not library.in_libtorch:
+            # Libraries add no methods to tensors, and have no function for an overload with `manual_cpp_binding`.
+            return f"{library.operators}::{function.name.unambiguous}::call({', '.join(arguments)})"
+        called = f"{function.name.name}_symint" if function.schema.has_symint else function.name.name
+        if function.function:
+            return f"{library.api}::{called}({', '.join(arguments)})"
+        return f"{arguments[0]}.{called}({', '.join(arguments[1:])})"
 
 
 def _gradients_by_name(function: NativeFunction, outputs: Differentiability) -> tuple[str, ...]:

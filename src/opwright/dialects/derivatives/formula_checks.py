@@ -15,7 +15,6 @@ from opwright.dialects.derivatives.formula_shapes import (
     LAMBDA,
     LEAD,
     QUOTED,
-    QUOTED_OR_BRACKET,
     QUOTED_OR_SIGN,
     formula_parser,
     is_plain_expression,
@@ -24,7 +23,6 @@ from opwright.dialects.derivatives.formula_shapes import (
     text_of,
     walk,
 )
-from opwright.dialects.derivatives.tensor_members import MEMBERS, member_help
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import words_of
 from opwright.model.library import PYTORCH
@@ -34,7 +32,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, di
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Scalar
 from opwright.source.records import NamedTuple
-from opwright.source.span import Span
 from opwright.source.yaml_scalar import quoted_scalar
 
 if TYPE_CHECKING:
@@ -63,6 +60,36 @@ _ALWAYS: Final = frozenset(
         "C10_AS_INTARRAYREF_SLOW", "C10_AS_INTARRAYREF_SLOW_ALLOC",
     )
 )  # fmt: skip
+#: Public methods of `TensorBase` and `Tensor` that are no operators; those of scalars, lists and options.
+_MEMBERS: Final = frozenset(
+    (
+        "accessor", "at", "begin", "const_data_ptr", "contiguous", "cpu", "cuda", "data", "data_ptr", "defined",
+        "device", "device_opt", "dim", "dtype", "dtype_opt", "element_size", "end", "equal", "expect_contiguous",
+        "expect_int", "generic_packed_accessor", "getIntrusivePtr", "get_device", "grad", "grad_fn", "guard_int",
+        "has_names", "has_storage", "hip", "index", "index_put_", "isBoolean", "isComplexType", "isFloatingType",
+        "isIntegral", "isSignedType", "isSymbolic", "is_alias_of", "is_contiguous", "is_cpu", "is_cuda",
+        "is_floating_point", "is_hpu", "is_inference", "is_ipu", "is_lazy", "is_leaf", "is_maia", "is_meta", "is_metal",
+        "is_mkldnn", "is_mps", "is_mtia", "is_neg", "is_nested", "is_non_overlapping_and_dense", "is_quantized",
+        "is_same", "is_sparse", "is_sparse_csr", "is_symbolic", "is_undefined", "is_variable", "is_vulkan", "is_xla",
+        "is_xpu", "item", "itemsize", "key_set", "layout", "layout_opt", "maybe_as_int", "memory_format_opt", "meta",
+        "mutable_data_ptr", "name", "names", "nbytes", "ndimension", "numel", "opt_names", "options", "output_nr",
+        "packed_accessor32", "packed_accessor64", "pinned_memory", "push_back", "quantizer", "requires_grad",
+        "requires_grad_", "reserve", "reset", "retain_grad", "scalar_type", "set_data", "set_requires_grad", "size",
+        "sizes", "slice", "storage", "storage_offset", "stride", "strides", "suggest_memory_format",
+        "sym_is_contiguous", "sym_nbytes", "sym_numel", "sym_size", "sym_sizes", "sym_storage_offset", "sym_stride",
+        "sym_strides", "tensor_data", "to", "toBool", "toComplexDouble", "toComplexFloat", "toDouble", "toFloat",
+        "toLong", "toString", "toSymBool", "toSymFloat", "toSymInt", "toBackend", "unsafeGetTensorImpl", "use_count",
+        "value", "variable_data", "vec", "vulkan",
+    )
+)  # fmt: skip
+
+#: Attributes of tensors in Python, each with what C++ says instead.
+_OF_PYTHON: Final = {
+    "shape": "write `sym_sizes()`, or `sym_size(0)` for one of them",
+    "ndim": "write `dim()`",
+    "T": "write `t()`",
+    "mT": "write `transpose(-2, -1)`",
+}
 #: The constants of <cmath>.
 MATH_CONSTANTS: Final = {
     "M_1_PI": 1 / math.pi,
@@ -115,11 +142,6 @@ class FormulaChecker:
     names that are no macros are an error too. Without a catalog, no operators are known.
     """
 
-    __slots__ = (
-        "_apis", "_declarations", "_declared", "_functions", "_has_noted_parser", "_is_closed", "_is_strict", "_known",
-        "_knows_all", "_may_lack", "_sink", "_symbolic", "trusts",
-    )  # fmt: skip
-
     def __init__(
         self,
         catalog: Catalog | None,
@@ -151,7 +173,9 @@ class FormulaChecker:
         self._is_strict: Final = strict
         self._is_closed: Final = closed
         self._has_noted_parser = False
-        self._sink: Final = sink
+        self.sink: Final = sink
+        self.doubt: Final = sink.error if strict else sink.warning
+        """Reports what may be right after all."""
         self.trusts = False
         """Whether formulas are right, because an earlier run has checked them."""
 
@@ -161,11 +185,11 @@ class FormulaChecker:
         power = text.find("**")
         if power >= 0:
             at, help = scalar.span_of(power, power + 2), "write `x.pow(2)`"
-            self._sink.error(codes.BAD_EXPRESSION, "C++ has no operator `**`", at, help=help)
+            self.sink.error(codes.BAD_EXPRESSION, "C++ has no operator `**`", at, help=help)
             return
         if "//" in text and (start := _last_comment(text)) is not None:
             at, help = scalar.span_of(start, len(text)), "comments of YAML begin with `#`"
-            self._sink.error(codes.BAD_EXPRESSION, "this comment hides the C++ that follows a formula", at, help=help)
+            self.sink.error(codes.BAD_EXPRESSION, "this comment hides the C++ that follows a formula", at, help=help)
             return
         if self.trusts:
             return
@@ -184,7 +208,7 @@ class FormulaChecker:
             name = match.group(1)
             if name in self._symbolic:
                 message = f"`{name}` takes no symbolic integers"
-                self._doubt(
+                self.doubt(
                     codes.UNKNOWN_FUNCTION, message, scalar.span_of(*match.span(1)), help=f"write `{name}_symint`"
                 )
 
@@ -216,21 +240,24 @@ class FormulaChecker:
 
     def _parse(self, scalar: Scalar, source: bytes) -> Node | None:
         """Syntax tree of an expression; None if the text is not one, which is reported."""
-        fault = bracket_fault(scalar.value)
+        fault = sign_fault(scalar.value)
         if fault is not None:
-            start, other, message = fault
+            start, other, message, help = fault
             also = () if other is None else (Label(scalar.span_of(other, other + 1), "opened here", primary=False),)
-            self._sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also)
-            return None
-        end = statement_end(scalar.value)
-        if end is not None:
-            help = "delete the `;`: a formula is an expression"
-            self._sink.error(codes.BAD_EXPRESSION, "an expression has no `;`", scalar.span_of(end, end + 1), help=help)
+            self.sink.error(codes.BAD_EXPRESSION, message, scalar.span_of(start, start + 1), also=also, help=help)
             return None
         try:
             parser = formula_parser()
         except Fault as missing:
-            self._note_unparsed(scalar, missing)
+            # Formulas are checked as far as that takes no parser: their words, brackets and shapes.
+            if not self._has_noted_parser:
+                self._has_noted_parser = True
+                message, reason = (
+                    "this formula, and others like it, may be wrong: they are not parsed",
+                    missing.diagnostic,
+                )
+                notes = (reason.message,)
+                self.sink.warning(codes.UNPARSED_FORMULA, message, scalar.span, help=reason.help, notes=notes)
             return None
         root = parser.parse(source).root_node
         if not root.has_error:
@@ -246,16 +273,8 @@ class FormulaChecker:
             at, help = scalar.span_of(0, len("return")), "delete the word `return`: a formula is an expression"
         if "@" in scalar.value:
             help = "write `at::matmul(a, b)`: C++ has no operator `@`"
-        self._sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at, help=help)
+        self.sink.error(codes.BAD_EXPRESSION, "this is not a C++ expression", at, help=help)
         return None
-
-    def _note_unparsed(self, scalar: Scalar, missing: Fault) -> None:
-        """Warn once that formulas are checked as far as that takes no parser: their words, brackets and shapes."""
-        if not self._has_noted_parser:
-            self._has_noted_parser = True
-            message = "this formula, and others like it, may be wrong: they are not parsed"
-            notes = (missing.diagnostic.message,)
-            self._sink.warning(codes.UNPARSED_FORMULA, message, scalar.span, help=missing.diagnostic.help, notes=notes)
 
     def _check_names(self, root: Node, scalar: Scalar, source: bytes, scope: FormulaScope) -> None:
         """Reports unknown names, and calls of helpers that match no declaration."""
@@ -277,24 +296,24 @@ class FormulaChecker:
                 code, message, help = fault
                 word = did_you_mean(name, scope.instead) if scalar.value == name else None
                 if word and not help:
-                    self._sink.error(codes.MISSPELT_WORD, f"there is no word `{name}`", scalar.span, help=word)
+                    self.sink.error(codes.MISSPELT_WORD, f"there is no word `{name}`", scalar.span, help=word)
                     continue
                 at = scalar.span_of(*range_of(node, source))
                 if self._is_closed and code == codes.UNKNOWN_NAME and not name.isupper():
-                    self._sink.error(code, message, at, help=help)
+                    self.sink.error(code, message, at, help=help)
                 else:
-                    self._doubt(code, message, at, help=help)
+                    self.doubt(code, message, at, help=help)
 
     def _check_member(self, node: Node, scalar: Scalar, source: bytes) -> None:
         """Reports a member that no type of formulas has. Headers of an author may declare further types."""
         name = text_of(node)
         # A catalog of a few operators does not have those that are methods.
         is_whole = self._knows_all and self._functions >= _METHODS
-        if not is_whole or name in MEMBERS or self._is_function(name):
+        if not is_whole or name in _MEMBERS or self._is_function(name):
             return
         message = f"`at::Tensor` has no member `{name}`"
-        help = member_help(name, self._functions)
-        self._doubt(codes.UNKNOWN_FUNCTION, message, scalar.span_of(*range_of(node, source)), help=help)
+        help = _OF_PYTHON.get(name, "") or did_you_mean(name, [*_MEMBERS, *self._functions])
+        self.doubt(codes.UNKNOWN_FUNCTION, message, scalar.span_of(*range_of(node, source)), help=help)
 
     def _check_arguments(self, node: Node, scalar: Scalar, source: bytes) -> None:
         """Reports a call of a declared function whose number of arguments matches no declaration."""
@@ -310,7 +329,7 @@ class FormulaChecker:
         overloads = self._declarations[name]
         message = f"`{name}` takes {_counts(overloads)}, and is called with {count}"
         also = [Label(overload.span, f"`{name}({overload.parameters})`", primary=False) for overload in overloads]
-        self._sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*range_of(node, source)), also=also)
+        self.sink.error(codes.HELPER_ARGUMENTS, message, scalar.span_of(*range_of(node, source)), also=also)
 
     def _name_fault(self, node: Node, name: str, scope: FormulaScope) -> tuple[str, str, str | Suggestion] | None:
         """What is wrong with a name: code, message, and help."""
@@ -346,11 +365,6 @@ class FormulaChecker:
         if name in self._known or self._may_lack(name):
             return True
         return (name.endswith("_symint") and name[:-7] in self._functions) or not self._knows_all
-
-    def _doubt(self, code: str, message: str, at: Span, *, help: str | Suggestion) -> None:
-        """Reports what may be right after all: as a warning, or as an error in a strict run."""
-        tell = self._sink.error if self._is_strict else self._sink.warning
-        tell(code, message, at, help=help)
 
 
 #: Some operators that are methods of tensors in each release.
@@ -423,13 +437,11 @@ def argument_counts(text: str) -> Iterator[tuple[str, int]]:
 
 def _counts(overloads: Iterable[HelperDeclaration]) -> str:
     """Numbers of arguments that the functions of one name take, in words."""
-    counts = dict.fromkeys((overload.least, overload.most) for overload in sorted(overloads, key=_least))
+    counts = dict.fromkeys(
+        (overload.least, overload.most) for overload in sorted(overloads, key=lambda overload: overload.least)
+    )
     shown = " or ".join(_shown_count(*bounds) for bounds in counts)
     return f"{shown} argument" if shown == "1" else f"{shown} arguments"
-
-
-def _least(overload: HelperDeclaration) -> int:
-    return overload.least
 
 
 def _shown_count(least: int, most: int | None) -> str:
@@ -438,43 +450,34 @@ def _shown_count(least: int, most: int | None) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-def bracket_fault(text: str) -> tuple[int, int | None, str] | None:
-    """The first unmatched bracket: its index, the index of the bracket that it is compared with, and what is wrong.
+def sign_fault(text: str) -> tuple[int, int | None, str, str] | None:
+    """The first unmatched bracket, or else the first semicolon outside of brackets, strings and comments.
 
-    >>> bracket_fault("grad * (self.sgn()")
-    (7, None, '`(` is never closed')
-    >>> bracket_fault("f(grad]")
-    (6, 1, '`]` closes `(`')
+    Gives its index, the index of the bracket that it is compared with, what is wrong, and help.
+
+    >>> sign_fault("grad * (self.sgn()")
+    (7, None, '`(` is never closed', '')
+    >>> sign_fault("f(grad]"), sign_fault("[&]() { return grad; }()")
+    ((6, 1, '`]` closes `(`', ''), None)
     """
     opened: list[int] = []
-    for match in QUOTED_OR_BRACKET.finditer(text):
-        index, character = match.start(), match.group()
-        if character in "([{":
-            opened.append(index)
-        elif character not in _BRACKETS:
-            continue
-        elif not opened:
-            return index, None, f"`{character}` closes nothing"
-        elif text[opened[-1]] != _BRACKETS[character]:
-            return index, opened[-1], f"`{character}` closes `{text[opened[-1]]}`"
-        else:
-            opened.pop()
-    return (opened[-1], None, f"`{text[opened[-1]]}` is never closed") if opened else None
-
-
-def statement_end(text: str) -> int | None:
-    """Index of the first semicolon outside of brackets, strings and comments; None if there is none.
-
-    >>> statement_end("grad * self.sgn();"), statement_end("[&]() { return grad; }()")
-    (17, None)
-    """
-    depth = 0
+    end = None
     for match in QUOTED_OR_SIGN.finditer(text):
-        sign = match.group()
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == ";" and not depth:
-            return match.start()
-    return None
+        index, sign = match.start(), match.group()
+        if sign in "([{":
+            opened.append(index)
+        elif sign == ";":
+            end = index if end is None and not opened else end
+        elif sign in _BRACKETS:
+            if not opened:
+                return index, None, f"`{sign}` closes nothing", ""
+            if text[opened[-1]] != _BRACKETS[sign]:
+                return index, opened[-1], f"`{sign}` closes `{text[opened[-1]]}`", ""
+            opened.pop()
+    if opened:
+        return opened[-1], None, f"`{text[opened[-1]]}` is never closed", ""
+    help = "delete the `;`: a formula is an expression"
+    return None if end is None else (end, None, "an expression has no `;`", help)
 
 
 def _declared_names(root: Node) -> frozenset[str]:

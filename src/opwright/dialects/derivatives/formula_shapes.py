@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"|(?<!\w)\'(?:[^\'\\]|\\.)+\'|/\*.*?\*/|//[^\n]*'
 #: Strings, characters and comments, whose text is not part of the expression.
 QUOTED: Final = lazy_pattern(_QUOTED, re.DOTALL)
-#: Strings, characters, comments, or a bracket.
-QUOTED_OR_BRACKET: Final = lazy_pattern(rf"{_QUOTED}|[()\[\]{{}}]", re.DOTALL)
-
-#: The same, or the end of a statement.
+#: Strings, characters, comments, a bracket, or the end of a statement.
 QUOTED_OR_SIGN: Final = lazy_pattern(rf"{_QUOTED}|[()\[\]{{}};]", re.DOTALL)
 
 #: A lambda that only returns a value, which is the group.

@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.dialects.derivatives.functions import FormulaReport
 from opwright.model.derivatives import SavedAttribute, SavedKind, words_of
 from opwright.schema.function import Argument, Return
 from opwright.source import codes
+from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
+from opwright.source.nodes import Scalar
 from opwright.source.records import NamedTuple
+from opwright.source.span import Span
 
 _WORD: Final = lazy_pattern(r"\w+")
 _GRADIENT_INDEX: Final = lazy_pattern(r"(?:^|\W)grads\[(\d+)\]")
@@ -62,6 +64,13 @@ def gradient_indices(formula: str) -> list[int]:
     [1, 0]
     """
     return [int(index) for index in _GRADIENT_INDEX.findall(formula)] if "grads[" in formula else []
+
+
+def part_span(scalar: Scalar, part: str) -> Span:
+    """Span of a part of a scalar's value, preferably as a whole word; the whole scalar if it does not occur."""
+    edge = r"\b" if part.isidentifier() else ""
+    match = re.search(edge + re.escape(part) + edge, scalar.value)
+    return scalar.span if match is None else scalar.span_of(match.start(), match.end())
 
 
 class Savable(NamedTuple):
@@ -131,21 +140,25 @@ _FIXED: Final = (
 _STRING: Final = "{0}.has_value() ? std::optional<std::string_view>({0}.value()) : std::nullopt"
 
 
-def check_fixed_sizes(formula: str, report: FormulaReport) -> None:
+def check_fixed_sizes(scalar: Scalar, report: Diagnostics) -> None:
     """Reports facts in plain integers: formulas must use symbolic ones."""
+    formula = scalar.value
     if "size" not in formula and "strides" not in formula:
         return
     for asked, instead in _FIXED:
         if asked in formula:
-            message = f"`{asked}` is not supported in formulas"
             call = _PASSED.search(formula)
-            value = call.group(2) if call is not None and call.group(3) == asked else ""
-            written = f"{call.group(1)}_symint({value}.{instead}())" if call is not None and value else f"{instead}()"
-            report.error(codes.FIXED_SIZES, message, asked, help=f"write `{written}`, with symbolic integers")
+            is_passed = call is not None and call.group(3) == asked
+            written = f"{call.group(1)}_symint({call.group(2)}.{instead}())" if call and is_passed else f"{instead}()"
+            message, help = f"`{asked}` is not supported in formulas", f"write `{written}`, with symbolic integers"
+            report.error(codes.FIXED_SIZES, message, part_span(scalar, asked), help=help)
     match = _FIXED_SIZE.search(formula)
     if match is not None:
-        message = f"`{match.group()}` is not supported in formulas"
-        report.error(codes.FIXED_SIZES, message, match.group(), help="write `sym_size`, which gives a symbolic integer")
+        message, help = (
+            f"`{match.group()}` is not supported in formulas",
+            "write `sym_size`, which gives a symbolic integer",
+        )
+        report.error(codes.FIXED_SIZES, message, part_span(scalar, match.group()), help=help)
 
 
 class Saving(NamedTuple):
@@ -157,13 +170,14 @@ class Saving(NamedTuple):
 
 
 def saved_by(
+    scalar: Scalar,
     formula: str,
     words: frozenset[str],
     values: Sequence[Savable],
     var_names: tuple[str, ...],
-    report: FormulaReport,
+    report: Diagnostics,
 ) -> Saving:
-    """Formula that reads what the node saves of these values. `words` are those of the formula."""
+    """Formula, made from that of the scalar, that reads what the node saves of these values. `words` are its words."""
     asked = words & _FACT_WORDS
     facts = [fact for word, mark, fact in _MARKS if word in asked and mark in formula] if asked else []
     saved: list[SavedAttribute] = []
@@ -177,7 +191,7 @@ def saved_by(
                 if fact.kind is SavedKind.STRIDES and formula is not before and var_names != (name,):
                     text = f"{fact.before}{name}{fact.after}"
                     message = f"`{text}` is supported only in the formula of `{name}` alone"
-                    report.error(codes.STRIDES_OF_OTHER, message, text)
+                    report.error(codes.STRIDES_OF_OTHER, message, part_span(scalar, text))
             if formula is not earlier:
                 words = words_of(formula)
         if name not in words:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from opwright.dialects.derivatives.entry import scope_of
-from opwright.model.derivatives import DifferentiabilityInfo, SavedKind
+from opwright.model.derivatives import DifferentiabilityInfo, SavedKind, only_first
 from opwright.source.records import NamedTuple
 
 
@@ -41,11 +41,8 @@ def differentiable_results(info: DifferentiabilityInfo) -> tuple[bool, ...]:
     """Whether each result has a gradient: of those that may have one, the first alone if formulas read `grad`."""
     returns = info.function.schema.returns
     stated = info.output_differentiability or (True,) * len(returns)
-    own = [is_stated and result.type.is_tensor_like for is_stated, result in zip(stated, returns, strict=True)]
-    if info.uses_single_grad and True in own:
-        first = own.index(True)
-        return tuple([position == first for position in range(len(own))])
-    return tuple(own)
+    own = tuple([flag and result.type.is_tensor_like for flag, result in zip(stated, returns, strict=True)])
+    return only_first(own) if info.uses_single_grad else own
 
 
 def _is_read(info: DifferentiabilityInfo, name: str) -> bool:

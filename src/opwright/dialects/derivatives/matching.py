@@ -8,7 +8,7 @@ it calls for each item.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from opwright.dialects.derivatives.formulas import substitute_word
@@ -35,19 +35,15 @@ from opwright.schema.types import TENSOR_LIST, ListType
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.lazy import lazy_pattern
-from opwright.source.records import NamedTuple
 
 _GENERATED: Final = "generated"
 
 
-class Match(NamedTuple):
-    """Infos that a function uses, and whether they are its own."""
-
-    infos: InfoByKey
-    is_own: bool
-
-
-_NOTHING: Final = Match({}, False)
+#: Infos that a function uses, and whether they are its own.
+_Match = tuple[InfoByKey, bool]
+_NOTHING: Final[_Match] = ({}, False)
+#: A function with its own infos.
+_Source = tuple[NativeFunction, InfoByKey]
 
 
 def match_derivatives(
@@ -63,69 +59,61 @@ def match_derivatives(
     return MatchedDerivatives(matched, infos, tuple(matcher.made), derivatives)
 
 
-def _infos_by_signature(
-    derivatives: Derivatives, *, functional: bool
-) -> dict[SignatureKey, tuple[NativeFunction, InfoByKey]]:
+def _infos_by_signature(derivatives: Derivatives, *, functional: bool) -> dict[SignatureKey, _Source]:
     """Infos by the signature that all variants of an operation share."""
-    by_signature: dict[SignatureKey, tuple[NativeFunction, InfoByKey]] = {}
+    by_signature: dict[SignatureKey, _Source] = {}
     for function, infos in derivatives.infos.items():
         if (function.kind is SchemaKind.functional) is functional:
             by_signature[signature_key(function.schema, strip_default=True)] = (function, infos)
     return by_signature
 
 
+class _Unmakeable(Exception):
+    """Raised if formulas cannot be converted to formulas over lists; the argument says why."""
+
+
 class _Matcher:
     """Finds the infos of functions, and records those that it makes."""
 
-    __slots__ = ("_foreach", "_functional", "_infos", "_keys", "_other", "_roots", "_sink", "made")
-
     def __init__(self, derivatives: Derivatives, sink: Diagnostics) -> None:
-        self._infos: Final = dict(derivatives.infos)
+        self._infos: Final = derivatives.infos
         self._functional: Final = _infos_by_signature(derivatives, functional=True)
         self._other: Final = _infos_by_signature(derivatives, functional=False)
-        self._roots: Final = frozenset(function.root_name for function in derivatives.infos)
-        self._foreach: Final = ForeachSources(self._functional.values(), self._other.values(), sink)
+        self._by_root: Final[dict[str, list[_Source]]] = {}
+        for source in (*self._functional.values(), *self._other.values()):
+            self._by_root.setdefault(source[0].root_name, []).append(source)
         self._keys: Final[dict[NativeFunction, SignatureKey]] = {}
         self._sink: Final = sink
         self.made: Final[list[DifferentiabilityInfo]] = []
 
     def differentiable_function(self, function: NativeFunction) -> DifferentiableFunction:
         """A function with its derivatives."""
-        if function.root_name not in self._roots and not function.name.is_foreach:
-            return DifferentiableFunction(function, {}, {})
-        match = self._match(function)
-        infos = match.infos
-        if not infos:
-            return DifferentiableFunction(function, infos, {})
+        infos, is_own = self._match(function)
         if function.kind is not SchemaKind.inplace:
-            return DifferentiableFunction(
-                function,
-                infos,
-                {key: info.forward_derivatives for key, info in infos.items()},
-            )
-        forward: dict[str, tuple[ForwardDerivative, ...]] = {}
-        for key, info in infos.items():
-            self._check_inplace_strides(function, info)
-            forward[key] = inplace_forward(function, info, match.is_own, self._sink)
+            forward = {key: info.forward_derivatives for key, info in infos.items()}
+        else:
+            for info in infos.values():
+                self._check_inplace_strides(function, info)
+            forward = {key: inplace_forward(function, info, is_own, self._sink) for key, info in infos.items()}
         return DifferentiableFunction(function, infos, forward)
 
-    def _match(self, function: NativeFunction) -> Match:
+    def _match(self, function: NativeFunction) -> _Match:
+        over_lists, has_root = function.name.is_foreach, function.root_name in self._by_root
         generated = _GENERATED in function.tags
-        if generated and function.kind is SchemaKind.out:
+        if not (over_lists or has_root) or (generated and function.kind is SchemaKind.out):
             return _NOTHING
-        gradients = self._infos.get(function)
-        if gradients is not None:
-            return Match(gradients, True)
-        over_lists = function.name.is_foreach
-        if function.root_name in self._roots:
+        own = self._infos.get(function)
+        if own is not None:
+            return own, True
+        if has_root:
             key = self._signature(function)
             if not over_lists and key in self._functional:
-                return Match(self._functional[key][1], False)
+                return self._functional[key][1], False
             if generated and key in self._other:
                 infos = self._other[key][1]
                 self._check_taken_over(function, infos)
-                return Match(infos, False)
-        return self._foreach_match(function) if over_lists else _NOTHING
+                return infos, False
+        return self._match_over_lists(function) if over_lists else _NOTHING
 
     def _signature(self, function: NativeFunction) -> SignatureKey:
         """Signature that a function shares with its variants, computed once for a group."""
@@ -135,15 +123,35 @@ class _Matcher:
             key = self._keys[leader] = signature_key(leader.schema, strip_default=True)
         return key
 
-    def _foreach_match(self, function: NativeFunction) -> Match:
-        info, is_made = self._foreach.info_for(function)
-        if info is None:
+    def _match_over_lists(self, function: NativeFunction) -> _Match:
+        """Infos of a function over lists.
+
+        In-place functions use the info of the repeated function unchanged: their formulas are evaluated for each item.
+        """
+        source = self._repeated(function)
+        if source is None:
             return _NOTHING
-        infos = {DEFAULT_KEY: info}
-        if is_made:
-            self._infos[function] = infos
-            self.made.append(info)
-        return Match(infos, is_made)
+        repeated, infos = source
+        info = infos[DEFAULT_KEY]
+        if function.name.inplace:
+            return {DEFAULT_KEY: info}, False
+        try:
+            info = _make_info(function, repeated, info)
+        except _Unmakeable as reason:
+            message = f"no derivatives can be made for `{function.name}` from those of `{repeated.name}`: {reason}"
+            self._sink.error(codes.FOREACH, message, schema_span(function))
+            return _NOTHING
+        self.made.append(info)
+        return {DEFAULT_KEY: info}, True
+
+    def _repeated(self, function: NativeFunction) -> _Source | None:
+        """The function that a function over lists calls for each item."""
+        takes_any = function.name.text in DERIVATIVE_OF_INPLACE.in_any_release
+        for source in self._by_root.get(function.root_name.rpartition(FOREACH_PREFIX)[2], ()):
+            is_taken = takes_any or source[0].kind is SchemaKind.functional
+            if is_taken and DEFAULT_KEY in source[1] and _repeats(function, source[0]):
+                return source
+        return None
 
     def _check_taken_over(self, function: NativeFunction, infos: InfoByKey) -> None:
         for info in infos.values():
@@ -164,61 +172,6 @@ class _Matcher:
                     derivative.span,
                     also=(Label(schema_span(function), "uses the formula", primary=False),),
                 )
-
-
-Source = tuple[NativeFunction, InfoByKey]
-
-
-class _Unmakeable(Exception):
-    """Raised if formulas cannot be converted to formulas over lists; the argument says why."""
-
-
-class ForeachSources:
-    """Infos from which those of functions over lists are made, by base name."""
-
-    __slots__ = ("_functional", "_other", "_sink")
-
-    def __init__(self, functional: Iterable[Source], other: Iterable[Source], sink: Diagnostics) -> None:
-        self._functional: Final = _by_root(functional)
-        self._other: Final = _by_root(other)
-        self._sink: Final = sink
-
-    def info_for(self, function: NativeFunction) -> tuple[DifferentiabilityInfo | None, bool]:
-        """Info of a function over lists, and whether it was made for it.
-
-        In-place functions use the info of the repeated function unchanged: their formulas are evaluated for each item.
-        """
-        source = self._source(function)
-        if source is None:
-            return None, False
-        repeated, infos = source
-        info = infos[DEFAULT_KEY]
-        if function.name.inplace:
-            return info, False
-        try:
-            return _make_info(function, repeated, info), True
-        except _Unmakeable as reason:
-            message = f"no derivatives can be made for `{function.name}` from those of `{repeated.name}`: {reason}"
-            self._sink.error(codes.FOREACH, message, schema_span(function))
-            return None, False
-
-    def _source(self, function: NativeFunction) -> Source | None:
-        base = function.root_name.rpartition(FOREACH_PREFIX)[2]
-        pools = [self._functional]
-        if function.name.text in DERIVATIVE_OF_INPLACE.in_any_release:
-            pools.append(self._other)
-        for pool in pools:
-            for source in pool.get(base, ()):
-                if DEFAULT_KEY in source[1] and _repeats(function, source[0]):
-                    return source
-        return None
-
-
-def _by_root(sources: Iterable[Source]) -> dict[str, list[Source]]:
-    by_root: dict[str, list[Source]] = {}
-    for source in sources:
-        by_root.setdefault(source[0].root_name, []).append(source)
-    return by_root
 
 
 def _plain_arguments(function: NativeFunction) -> tuple[Argument, ...]:
@@ -290,22 +243,22 @@ def _backward(derivative: Derivative, arguments: dict[str, Argument]) -> Derivat
 def _forward(derivative: ForwardDerivative, function: NativeFunction, repeated: NativeFunction) -> ForwardDerivative:
     """Forward formula for item `i`."""
     formula = derivative.formula.replace("result", "result[i]")
-    names = list(derivative.var_names)
-    types = list(derivative.var_types)
-    tangents, primals = derivative.tangents, derivative.primals
+    names, types = list(derivative.var_names), list(derivative.var_types)
+    tangents, primals = list(derivative.tangents), list(derivative.primals)
     for ours, theirs in zip(function.arguments.non_out, repeated.arguments.non_out, strict=False):
         formula = _rename_argument(formula, ours, theirs, function)
-        if theirs.name in names:
-            at = names.index(theirs.name)
-            names[at], types[at] = ours.name, ours.type
-        tangents = _with(tangents, theirs.name, ours.name)
-        primals = _with(primals, theirs.name, ours.name)
+        for listed in (names, tangents, primals):
+            if theirs.name in listed:
+                at = listed.index(theirs.name)
+                listed[at] = ours.name
+                if listed is names:
+                    types[at] = ours.type
     return derivative._replace(
         formula=formula,
         var_names=tuple(names),
         var_types=tuple(types),
-        tangents=tangents,
-        primals=primals,
+        tangents=tuple(tangents),
+        primals=tuple(primals),
     )
 
 
@@ -320,10 +273,6 @@ def _rename_argument(formula: str, ours: Argument, theirs: Argument, function: N
     if isinstance(ours.type, ListType):
         return formula.replace(theirs.name, f"{ours.name}[i]")
     return formula if ours.name == theirs.name else formula.replace(theirs.name, ours.name)
-
-
-def _with(names: Sequence[str], old: str, new: str) -> tuple[str, ...]:
-    return tuple([new if name == old else name for name in names])
 
 
 _METHOD_OF_TANGENT: Final = lazy_pattern(r"self_t.(\w*)\((.*)\)")

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.cpp_expressions import read_condition
+from opwright.dialects.cpp_expressions import read_condition, split_cpp
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
-from opwright.dialects.native_functions.entry_builder import EntryBuilder, dispatch_key_span, name_span
+from opwright.dialects.native_functions.entry_builder import (
+    EntryBuilder,
+    dispatch_key_span,
+    kernel_span,
+    key_span,
+    name_span,
+)
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
@@ -27,7 +33,6 @@ from opwright.source import codes
 from opwright.source.codes import KEY_REPEATED
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
-from opwright.source.span import Span
 
 #: The sets of composite keys that may have kernels together.
 _TOGETHER: Final = (
@@ -55,7 +60,7 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
         return
     ignored = builder.context.ignored_keys
     keys_by_name = builder.context.keys_of
-    structured, structured_in_tree = builder.structured, builder.context.structured_in_tree
+    structured, tree = builder.structured, builder.context.tree
     seen: set[DispatchKey] = set()
     for key, value in node.entries:
         keys = keys_by_name.get(key.value) or _read_keys(key, builder)
@@ -81,7 +86,8 @@ def read_dispatch(node: Node, builder: EntryBuilder) -> None:
             _add_key(kernel_key, key, seen, builder)
             if kernel_key not in ignored:
                 is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
-                if structured and kernel_key.name in structured_in_tree and kernel_key.allocation is None:
+                has_wrappers = kernel_key.allocation is not None
+                if structured and tree is not None and kernel_key.name in tree.structured_keys and not has_wrappers:
                     _report_structured(kernel_key, key, builder)
                 kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured, condition)
             else:
@@ -113,10 +119,9 @@ def _read_keys_alone(scalar: Scalar, builder: EntryBuilder, kernels: dict[Dispat
     if builder.schema is None:
         return
     name, namespace = default_kernel_name(builder.schema), builder.context.kernel_namespace
+    seen: set[DispatchKey] = set()
     for key in _read_keys(scalar, builder):
-        builder.named_keys += 1
-        if key in kernels:
-            builder.fault(codes.KEY_TWICE, f"second kernel for dispatch key `{key.name}`", scalar.span)
+        _add_key(key, scalar, seen, builder)
         kernels[key] = Kernel(key, name, namespace, builder.structured and key.is_dense)
 
 
@@ -145,7 +150,10 @@ def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]
             keys.append(key)
         else:
             sound = False
-            code, message = _key_fault(name)
+            code, message = codes.UNKNOWN_DISPATCH_KEY, f"unknown dispatch key `{name}`"
+            if name in KEYS:
+                code = codes.UNSUPPORTED_KEY
+                message = f"`{name}` is a dispatch key, but not one that `dispatch` may name"
             at = scalar.span_of(begin, begin + len(name)) if name else scalar.span
             names = list(builder.context.keys)
             builder.fault(code, message, at, label="not a dispatch key", help=suggested_key(name, names))
@@ -154,13 +162,6 @@ def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]
     if sound:
         builder.context.keys_of[scalar.value] = named_keys
     return named_keys
-
-
-def _key_fault(name: str) -> tuple[str, str]:
-    """Why an entry may not name a key."""
-    if name in KEYS:
-        return codes.UNSUPPORTED_KEY, f"`{name}` is a dispatch key, but not one that `dispatch` may name"
-    return codes.UNKNOWN_DISPATCH_KEY, f"unknown dispatch key `{name}`"
 
 
 def read_kernel_name(scalar: Scalar, builder: EntryBuilder) -> tuple[str, str]:
@@ -230,21 +231,16 @@ def _check_lone_implicit(builder: EntryBuilder, schema: FunctionSchema, kernel: 
         builder.fault(
             codes.REDUNDANT_DISPATCH,
             "the `dispatch` table has no effect",
-            builder.key_span("dispatch"),
+            key_span(builder.node, "dispatch"),
             help="delete it",
         )
     elif builder.structured_delegate is None and not kernel.symint and library.keeps_conventions:
         builder.fault(
             codes.IMPLICIT_NAME,
             f"the lone composite kernel is `{kernel.name}`, not `{expected}`",
-            _kernel_span(builder),
+            kernel_span(builder.node, kernel.name),
             help=f"rename the kernel to `{expected}` and delete the `dispatch` table",
         )
-
-
-def _kernel_span(builder: EntryBuilder) -> Span:
-    table = builder.node.get("dispatch")
-    return table.entries[0][1].span if isinstance(table, MappingNode) else builder.node.span
 
 
 def _report_composites(builder: EntryBuilder, composites: frozenset[DispatchKey]) -> None:
@@ -327,7 +323,7 @@ def _read_loop(scalar: Scalar, key: UfuncKey, loops: dict[UfuncKey, UfuncLoop], 
 
 def add_ufunc_kernels(kernels: dict[DispatchKey, Kernel], builder: EntryBuilder, schema: FunctionSchema) -> None:
     """Adds the kernels that an entry with loops has."""
-    span = builder.key_span("ufunc_inner_loop")
+    span = key_span(builder.node, "ufunc_inner_loop")
     if not builder.context.library.keeps_conventions:
         help = f"write `dispatch: {{CPU: {schema.name.unambiguous}}}`, with a kernel of yours"
         builder.fault(codes.UFUNC_STRUCTURED, "loops are made for PyTorch's operators alone", span, help=help)
@@ -383,18 +379,9 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], bu
 
 def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Argument, ...]:
     """Arguments in a line from `start` on, separated by commas."""
-    text = item.value
-    arguments: list[Argument] = []
-    while start <= len(text):
-        comma = text.find(",", start)
-        end = comma if comma >= 0 else len(text)
-        begin = start + len(text[start:end]) - len(text[start:end].lstrip())
-        stop = max(begin, start + len(text[start:end].rstrip()))
-        argument = _read_precomputed_argument(item, begin, stop, builder)
-        if argument is not None:
-            arguments.append(argument)
-        start = end + 1
-    return tuple(arguments)
+    parts = split_cpp(item.value[start:])
+    arguments = [_read_precomputed_argument(item, start + begin, start + stop, builder) for begin, stop in parts]
+    return tuple([argument for argument in arguments if argument is not None])
 
 
 def _read_precomputed_argument(item: Scalar, begin: int, stop: int, builder: EntryBuilder) -> Argument | None:

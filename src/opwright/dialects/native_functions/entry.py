@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from opwright.dialects.native_functions.dispatch import add_ufunc_kernels, build_kernels
@@ -108,15 +109,16 @@ def _build_tags(builder: EntryBuilder, schema: FunctionSchema) -> frozenset[str]
     overloads of libraries have no tag `out`: Inductor would call them in place of the functional overload, which
     fails in PyTorch 2.13 if sizes are symbols.
     """
-    context = builder.context
-    is_out = schema.is_out and context.library.keeps_conventions
-    inplace = schema.name.inplace if context.library.keeps_conventions else fits_inplace(schema)
-    key = (builder.tags, builder.namespace == "aten", is_out, inplace)
-    tags = context.tag_sets.get(key)
-    if tags is None:
-        more = ["pt2_compliant_tag"] if builder.namespace == "aten" else []
-        more += ["out"] if is_out else []
-        more += ["inplace"] if inplace else []
-        tags = builder.tags.union(tag for tag in more if tag in context.tags)
-        context.tag_sets[key] = tags
-    return tags
+    follows_conventions = builder.context.library.keeps_conventions
+    is_out = schema.is_out and follows_conventions
+    inplace = schema.name.inplace if follows_conventions else fits_inplace(schema)
+    return _united_tags(builder.tags, builder.context.tags, builder.namespace == "aten", is_out, inplace)
+
+
+# Many entries have the same tags.
+@cache
+def _united_tags(
+    own: frozenset[str], defined: frozenset[str], in_aten: bool, is_out: bool, is_inplace: bool
+) -> frozenset[str]:
+    follows = {"pt2_compliant_tag": in_aten, "out": is_out, "inplace": is_inplace}
+    return own.union([tag for tag, is_so in follows.items() if is_so and tag in defined])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from opwright.schema.type_parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
 from opwright.source.expect import check_unique_keys
-from opwright.source.nodes import MappingNode, Node, Scalar
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 
@@ -41,30 +42,6 @@ class EntryContext:
     of kernels for one key. With `const_ref_excludes_out`, functions with out
     arguments cannot have `use_const_ref_for_mutable_tensors`.
     """
-
-    __slots__ = (
-        "_noted",
-        "absent_types",
-        "all_tags",
-        "const_ref_excludes_out",
-        "extra_keys",
-        "fields",
-        "grammar",
-        "head_names",
-        "ignored_keys",
-        "kernel_namespace",
-        "keys",
-        "keys_of",
-        "library",
-        "only_schemas",
-        "read_implementations",
-        "releases",
-        "sink",
-        "structured_in_tree",
-        "tag_sets",
-        "tags",
-        "tree",
-    )
 
     def __init__(
         self,
@@ -101,13 +78,11 @@ class EntryContext:
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         self.tree: Final = tree
-        self.structured_in_tree: Final[frozenset[str]] = frozenset() if tree is None else tree.structured_keys
         self.read_implementations: Final = read_implementations
         self.const_ref_excludes_out: Final = const_ref_excludes_out
         self.absent_types: Final = absent_types or {}
         self._noted: Final[set[str]] = set()
-        # Caches by the text in the file: few different texts occur, each many times.
-        self.tag_sets: Final[dict[tuple[object, ...], frozenset[str]]] = {}
+        #: Keys by the text in the file: few different texts occur, each many times.
         self.keys_of: Final[dict[str, tuple[DispatchKey, ...]]] = {}
 
     def note_unread(self, key: Scalar) -> None:
@@ -204,16 +179,6 @@ class EntryBuilder(EntryFields):
         """Reports that a field's value has the wrong type."""
         self.fault(WRONG_SHAPE, f"`{field}` is {node.description}, not {wanted}", node.span, help=help)
 
-    def key_span(self, field: str) -> Span:
-        """Span of a field's name; that of the entry if the field is missing."""
-        entry = self.node.entry(field)
-        return self.node.span if entry is None else entry[0].span
-
-    def value_span(self, field: str) -> Span:
-        """Span of a field's value; that of the entry if the field is missing."""
-        entry = self.node.entry(field)
-        return self.node.span if entry is None else entry[1].span
-
 
 def name_span(node: MappingNode) -> Span:
     """Span of the operator's name in an entry's schema, namespace included."""
@@ -222,6 +187,18 @@ def name_span(node: MappingNode) -> Span:
         return node.span
     end = func.value.find("(")
     return func.span_of(0, end if end >= 0 else len(func.value))
+
+
+def key_span(node: MappingNode, field: str) -> Span:
+    """Span of a field's name; that of the operator's name if the field is missing."""
+    entry = node.entry(field)
+    return name_span(node) if entry is None else entry[0].span
+
+
+def value_span(node: MappingNode, field: str) -> Span:
+    """Span of a field's value; that of the operator's name if the field is missing."""
+    value = node.get(field)
+    return name_span(node) if value is None else value.span
 
 
 def item_span(node: MappingNode, field: str, word: str) -> Span:
@@ -240,15 +217,20 @@ def dispatch_key_span(node: MappingNode, name: str) -> Span:
     table = node.get("dispatch")
     keys = [key for key, _ in table.entries] if isinstance(table, MappingNode) else [table]
     for key in keys:
-        if not isinstance(key, Scalar):
-            return node.span
-        start = 0
-        for part in key.value.split(","):
-            if part.strip() == name:
-                begin = start + part.index(name)
-                return key.span_of(begin, begin + len(name))
-            start += len(part) + 1
+        if isinstance(key, Scalar) and (start := _find_words(key.value, name, 0)) >= 0:
+            return key.span_of(start, start + len(name))
     return node.span if table is None else table.span
+
+
+def kernel_span(node: MappingNode, name: str) -> Span:
+    """Span of a kernel in an entry's dispatch table; the name may lack the namespace."""
+    table = node.get("dispatch")
+    for _, value in table.entries if isinstance(table, MappingNode) else ():
+        for item in value.items if isinstance(value, SequenceNode) else [value]:
+            named = item.get("kernel") if isinstance(item, MappingNode) else item
+            if isinstance(named, Scalar) and name in (named.value, named.value.rpartition("::")[2]):
+                return named.span
+    return name_span(node)
 
 
 def argument_span(node: MappingNode, text: str) -> Span:
@@ -288,11 +270,5 @@ def _forms(schema: str) -> Iterator[NormalForm]:
 
 def _find_words(schema: str, text: str, after: int) -> int:
     """Offset of `text` as whole words, from an offset on; -1 if it does not occur."""
-    start = schema.find(text, after)
-    while start > 0 and _is_in_word(schema[start - 1], schema[start + len(text) : start + len(text) + 1]):
-        start = schema.find(text, start + 1)
-    return start
-
-
-def _is_in_word(before: str, behind: str) -> bool:
-    return any(character.isalnum() or character == "_" for character in (before, behind))
+    match = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)").search(schema, after)
+    return -1 if match is None else match.start()

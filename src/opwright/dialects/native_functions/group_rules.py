@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opwright.dialects.native_functions.entry_builder import dispatch_key_span, item_span, kernel_span, value_span
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.dialects.nearest import SAME_ARGUMENTS, first_difference, nearest_overload, renamed_overload
+from opwright.dialects.native_functions.variants import is_set_operator
+from opwright.dialects.nearest import first_difference, nearest_overload
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunctionsGroup, UnlinkedFunction, ViewGroup
-from opwright.release.operator_names.loading import SET_OPERATORS
 from opwright.schema.function import SchemaKind
 from opwright.schema.names import OperatorName
 from opwright.schema.signature import signature_key
@@ -43,27 +44,19 @@ def _check_forms(members: dict[SchemaKind, UnlinkedFunction], report: CrossRepor
         and SchemaKind.functional not in members
         and not report.concerns_absent(first.name.base)
     ):
-        written = list(members.values())
-        if not _reports_misfit(written, report):
-            shown = ", ".join(f"`{function.name}`" for function in written)
-            message = f"no functional overload beside {shown}"
-            report.error(codes.NO_FUNCTIONAL, message, report.name(first), help="add one of the same signature")
+        _reports_misfit(list(members.values()), report, "add one of the same signature")
 
 
-def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport) -> bool:
+def _reports_misfit(members: list[UnlinkedFunction], report: CrossReport, otherwise: str = "") -> bool:
     """Reports the overload that was probably meant as the functional form of `members`, if there is one."""
     shown = ", ".join(f"`{member.name}`" for member in members)
-    message = f"no functional overload beside {shown}"
     nearest = [nearest_overload(member, report.index, _is_functional) for member in members]
     differences = [near for near in nearest if near is not None]
-    renamed = renamed_overload(members[0], report.index)
-    if differences:
-        near = min(differences, key=lambda difference: difference.edits)
-        # The members agree with each other, so the diagnostic points at the one that differs.
-        report.difference(codes.NO_FUNCTIONAL, message, near.reversed, help=SAME_ARGUMENTS)
-    elif renamed is not None:
-        report.report_renamed(codes.NO_FUNCTIONAL, message, members[0], renamed)
-    return bool(differences) or renamed is not None
+    near = min(differences, key=lambda difference: difference.edits, default=None)
+    # The members agree with each other, so the diagnostic points at the one that differs.
+    misfit = None if near is None else near.reversed
+    message = f"no functional overload beside {shown}"
+    return report.report_alone(codes.NO_FUNCTIONAL, message, members[0], misfit, otherwise)
 
 
 def _is_functional(function: UnlinkedFunction) -> bool:
@@ -108,14 +101,8 @@ def check_group(group: NativeFunctionsGroup, report: CrossReport) -> None:
 def _report_mixture(function: UnlinkedFunction, group: NativeFunctionsGroup, report: CrossReport) -> None:
     if group.structured:
         message = f"`{function.name}` does not delegate to structured `{group.out.name}`"
-        help = f"add `structured_delegate: {group.out.name}`"
-        report.error(
-            codes.STRUCTURED_MIX,
-            message,
-            report.name(function),
-            help=help,
-            also=report.other(group.out, "structured"),
-        )
+        at, also = report.name(function), report.other(group.out, "structured")
+        report.error(codes.STRUCTURED_MIX, message, at, help=f"add `structured_delegate: {group.out.name}`", also=also)
     else:
         _check_delegate(function, group.out, report)
 
@@ -125,7 +112,7 @@ def _check_structured(group: NativeFunctionsGroup, report: CrossReport) -> None:
     for key in (COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED):
         if key in out.kernels:
             message = f"structured `{out.name}` has an implicit composite kernel"
-            report.error(codes.STRUCTURED_COMPOSITE, message, report.dispatch_key(out, key.name))
+            report.error(codes.STRUCTURED_COMPOSITE, message, dispatch_key_span(report.node(out), key.name))
     for function in (group.functional, group.inplace):
         if function is not None:
             _check_delegate(function, out, report)
@@ -136,7 +123,7 @@ def _check_delegate(function: UnlinkedFunction, out: UnlinkedFunction, report: C
     if delegate is not None and delegate != out.name and function not in report.faulty_delegates:
         message = f"`{function.name}` delegates to `{delegate}`, its out overload is `{out.name}`"
         help = f"write `structured_delegate: {out.name}`"
-        report.error(codes.DELEGATE_OTHER, message, report.value(function, "structured_delegate"), help=help)
+        report.error(codes.DELEGATE_OTHER, message, value_span(report.node(function), "structured_delegate"), help=help)
 
 
 def _spelt(kernel: Kernel) -> str:
@@ -157,7 +144,7 @@ def _check_kernel_namespaces(function: UnlinkedFunction, report: CrossReport) ->
     for kernel in others:
         if kernel.namespace != first.namespace:
             message = f"the kernels of `{function.name}` are in `{first.namespace}` and `{kernel.namespace}`"
-            at = report.kernel(function, _spelt(kernel))
+            at = kernel_span(report.node(function), _spelt(kernel))
             report.error(codes.KERNEL_NAMESPACES, message, at)
             return
 
@@ -187,11 +174,11 @@ def _check_autogen(members: Sequence[UnlinkedFunction], report: CrossReport) -> 
     if wrong is not None:
         function, name = wrong
         message = f"`autogen` names `{name}`, which is not made from this entry"
-        report.error(codes.AUTOGEN_WRONG, message, report.word(function, "autogen", name.text), help=help)
+        report.error(codes.AUTOGEN_WRONG, message, item_span(report.node(function), "autogen", name.text), help=help)
     else:
         missing = ", ".join(f"`{name}`" for name in generated if name not in asked)
         message = f"`autogen` does not name {missing}, which is made too"
-        report.error(codes.AUTOGEN_WRONG, message, report.value(asking[0], "autogen"), help=help)
+        report.error(codes.AUTOGEN_WRONG, message, value_span(report.node(asking[0]), "autogen"), help=help)
 
 
 def check_view_group(group: ViewGroup, report: CrossReport) -> None:
@@ -266,33 +253,37 @@ def without_repetitions(functions: list[UnlinkedFunction], report: CrossReport) 
             unique.append(function)
             continue
         report.repeat(function)
-        if earlier.namespace == function.namespace:
-            also = report.other(earlier, "first entry")
-            help = "delete one of them, or give one another overload name"
-            report.error(
-                codes.OVERLOAD_TWICE, f"second entry for `{text}`", report.name(function), also=also, help=help
-            )
-        else:
+        code, message = codes.OVERLOAD_TWICE, f"second entry for `{text}`"
+        help = "delete one of them, or give one another overload name"
+        if earlier.namespace != function.namespace:
+            code, help = codes.TWO_NAMESPACES, ""
             message = f"`{text}` is in the namespaces `{earlier.namespace}` and `{function.namespace}`"
-            also = report.other(earlier, "first entry")
-            report.error(codes.TWO_NAMESPACES, message, report.name(function), also=also)
+        report.error(code, message, report.name(function), also=report.other(earlier, "first entry"), help=help)
     return unique
 
 
 def check_names(functions: list[UnlinkedFunction], report: CrossReport) -> None:
     """Reports structured delegates that do not match, and in-place views without their view."""
     _check_delegates(functions, report)
-    plain = {(overload.name.base, overload.name.dunder) for overload in functions if _is_plain(overload.name)}
+    names = [overload.name for overload in functions]
+    plain = {(name.base, name.dunder) for name in names if not name.inplace and not name.functional_overload}
     for function in functions:
-        if function.is_view and function.name.inplace and "inplace_view" not in function.tags:
-            message = f"`{function.name}` is an in-place view and is not tagged `inplace_view`"
-            report.error(codes.INPLACE_VIEW_TAG, message, report.name(function), help="add `tags: inplace_view`")
-        if "inplace_view" in function.tags and function.is_view:
-            _cross_rules_check_inplace_view(function, plain, report)
-
-
-def _is_plain(name: OperatorName) -> bool:
-    return not name.inplace and not name.functional_overload
+        name = function.name
+        if not function.is_view:
+            continue
+        if "inplace_view" not in function.tags:
+            if name.inplace:
+                message = f"`{name}` is an in-place view and is not tagged `inplace_view`"
+                report.error(codes.INPLACE_VIEW_TAG, message, report.name(function), help="add `tags: inplace_view`")
+        elif is_set_operator(function):
+            continue
+        elif not name.inplace:
+            message = f"`{name}` is tagged `inplace_view`, but its name does not end with `_`"
+            at = item_span(report.node(function), "tags", "inplace_view")
+            report.error(codes.INPLACE_VIEW_NAME, message, at)
+        elif (name.base, name.dunder) not in plain and not report.concerns_absent(name.base):
+            message = f"in-place view `{name}` has no out-of-place form `{name.base}`"
+            report.error(codes.INPLACE_VIEW_ALONE, message, report.name(function))
 
 
 def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> None:
@@ -308,9 +299,9 @@ def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> 
         if target is not None and target.structured:
             continue
         report.faulty_delegates.update(sources)
-        at = report.value(sources[0], "structured_delegate")
+        at = value_span(report.node(sources[0]), "structured_delegate")
         also = [
-            Label(report.value(other, "structured_delegate"), f"`{other.name}` too", primary=False)
+            Label(value_span(report.node(other), "structured_delegate"), f"`{other.name}` too", primary=False)
             for other in sources[1:]
         ]
         if target is not None:
@@ -321,17 +312,3 @@ def _check_delegates(functions: list[UnlinkedFunction], report: CrossReport) -> 
             message = f"`{sources[0].name}` delegates to `{delegate}`, for which there is no entry"
             help = did_you_mean(delegate.text, structured, f"add an entry for `{delegate}` with `structured: True`")
             report.error(codes.DELEGATE_MISSING, message, at, help=help, also=also)
-
-
-def _cross_rules_check_inplace_view(
-    function: UnlinkedFunction, plain: set[tuple[str, bool]], report: CrossReport
-) -> None:
-    name = function.name
-    if function.library.known_by_name and name.name in SET_OPERATORS.in_any_release:
-        return
-    if not name.inplace:
-        message = f"`{name}` is tagged `inplace_view`, but its name does not end with `_`"
-        report.error(codes.INPLACE_VIEW_NAME, message, report.word(function, "tags", "inplace_view"))
-    elif (name.base, name.dunder) not in plain and not report.concerns_absent(name.base):
-        message = f"in-place view `{name}` has no out-of-place form `{name.base}`"
-        report.error(codes.INPLACE_VIEW_ALONE, message, report.name(function))

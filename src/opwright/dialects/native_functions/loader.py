@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from opwright.dialects.dialect import LoadContext
@@ -19,6 +19,7 @@ from opwright.dialects.native_functions.group_rules import (
 from opwright.dialects.native_functions.operations import Operation, operations_of
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.variants import add_variants
+from opwright.dialects.nearest import word_span
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
 from opwright.model.catalog import Catalog
@@ -41,7 +42,6 @@ from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.items import ChosenItems, read_items
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
-from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 
@@ -49,21 +49,16 @@ if TYPE_CHECKING:
     from opwright.dialects.dialect import ExtraKeys
 
 
-class _Shared(NamedTuple):
-    """What a run says of all entries: `extra_keys` are those that plug-ins declare."""
-
-    sink: Diagnostics
-    rules: Rules | None
-    ignored_keys: frozenset[DispatchKey]
-    extra_keys: ExtraKeys | None = None
-
-
 def load(files: Sequence[SourceFile], context: LoadContext) -> Catalog:
     """Catalog of a release's operators, with the tags from its inputs. Raises Fault if there is no `tags.yaml`."""
-    tags = TAGS.files(context.inputs)[0]
-    extra_keys = context.extra_keys_at(NATIVE_FUNCTION)
-    native = context.chosen_items.get(NATIVE_FUNCTIONS.name, files[0])
-    return _load_operators(native, tags, _Shared(context.sink, context.rules, context.ignored_keys, extra_keys))
+    return load_catalog(
+        context.chosen_items.get(NATIVE_FUNCTIONS.name, files[0]),
+        TAGS.files(context.inputs)[0],
+        context.sink,
+        context.rules,
+        ignored_keys=context.ignored_keys,
+        extra_keys=context.extra_keys_at(NATIVE_FUNCTION),
+    )
 
 
 def load_catalog(
@@ -73,57 +68,51 @@ def load_catalog(
     rules: Rules | None = None,
     *,
     ignored_keys: frozenset[DispatchKey] = frozenset(),
+    extra_keys: ExtraKeys | None = None,
 ) -> Catalog:
     """Catalog of a release's operators.
 
-    `ignored_keys` are the dispatch keys that the run leaves out. All faults of both files go to `sink`. The catalog
-    lacks entries with faults, so call `sink.raise_if_errors()` before using it.
+    `ignored_keys` are the dispatch keys that the run leaves out, and `extra_keys` those that plug-ins declare. All
+    faults of both files go to `sink`. The catalog lacks entries with faults, so call `sink.raise_if_errors()` before
+    using it.
     """
-    return _load_operators(native, tags, _Shared(sink, rules, ignored_keys))
-
-
-def _load_operators(native: SourceFile | ChosenItems, tags: SourceFile, shared: _Shared) -> Catalog:
-    own, rules = Diagnostics(), shared.rules
+    own, entry_sink, releases = Diagnostics(), Diagnostics(), None
     known_tags = load_tags(tags, own, of_tree=rules is not None and rules.tree is not None)
+    if extra_keys is not None:
+        from opwright.dialects.values import Releases
+
+        assert rules is not None, "extra keys have values for releases"
+        releases = Releases(rules.version, VersionRange(), entry_sink)
     is_partial = isinstance(native, ChosenItems)
+    context = EntryContext(
+        frozenset(known_tags),
+        ignored_keys,
+        entry_sink,
+        all_tags=not own.has_errors,
+        extra_keys=extra_keys,
+        releases=releases,
+        tree=None if rules is None else rules.tree,
+        const_ref_excludes_out=rules is None or rules.const_ref_excludes_out,
+        absent_types=_absent_types(rules, native.file.text if isinstance(native, ChosenItems) else native.text),
+    )
     report = CrossReport(own, rules=rules)
-    absent = _absent_types(rules, native.file.text if isinstance(native, ChosenItems) else native.text)
-    context = _entry_context(frozenset(known_tags), shared, absent, all_tags=not own.has_errors)
-    loaded = _load_file(native, context, report, own)
+    loaded = None
+    try:
+        loaded = load_entries(_items(native, context), context, report)
+        own.extend(entry_sink)
+    except Fault as fault:
+        own.add(fault.diagnostic)
     tag_by_kind = rules.generated_operators_tagged_by_kind if rules is not None else "out" in known_tags
     of_core = rules is None or rules.core_composites_have_out_forms
     linked = link_entries(loaded or [], report, tag_by_kind=tag_by_kind, of_core_composites=of_core)
-    shared.sink.extend(own)
+    sink.extend(own)
     return Catalog(
         *linked,
-        tuple(key for key in dispatch_keys() if key not in shared.ignored_keys),
+        tuple(key for key in dispatch_keys() if key not in ignored_keys),
         known_tags,
         None if loaded is None else report.absent,
         is_sound=not own.has_errors,
         is_partial=is_partial,
-    )
-
-
-def _entry_context(
-    tags: frozenset[str], shared: _Shared, absent_types: Mapping[str, str], *, all_tags: bool
-) -> EntryContext:
-    """What the entries of the file share."""
-    sink, keys, releases = Diagnostics(), shared.extra_keys, None
-    if keys is not None:
-        from opwright.dialects.values import Releases
-
-        assert shared.rules is not None, "extra keys have values for releases"
-        releases = Releases(shared.rules.version, VersionRange(), sink)
-    return EntryContext(
-        tags,
-        shared.ignored_keys,
-        sink,
-        all_tags=all_tags,
-        extra_keys=keys,
-        releases=releases,
-        tree=None if shared.rules is None else shared.rules.tree,
-        const_ref_excludes_out=shared.rules is None or shared.rules.const_ref_excludes_out,
-        absent_types=absent_types,
     )
 
 
@@ -132,6 +121,21 @@ def _absent_types(rules: Rules | None, text: str) -> dict[str, str]:
     if rules is None or rules.dispatcher_takes_dimnames or "Dimname" not in text:
         return {}
     return {"Dimname": Rules.dispatcher_takes_dimnames.changes[-1].why}
+
+
+def _items(native: SourceFile | ChosenItems, context: EntryContext) -> Iterable[Node]:
+    """Entries that a run chooses, or all of the file. Raises Fault if the file is not YAML."""
+    if isinstance(native, ChosenItems):
+        nodes = read_items(native) if context.all_tags else None
+        if nodes:
+            return nodes
+        native = native.file
+    root = load_yaml(native)
+    if isinstance(root, SequenceNode):
+        return root.items
+    message = f"the file is {root.description}, not a list of entries"
+    context.sink.error(TAGS_FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, native))
+    return ()
 
 
 def link_entries(
@@ -150,38 +154,6 @@ def link_entries(
             functions.append(variant)
             keyed.append((variant, operation.key))
     return link(functions, operations, keyed, report)
-
-
-def _load_file(
-    native: SourceFile | ChosenItems, context: EntryContext, report: CrossReport, sink: Diagnostics
-) -> list[UnlinkedFunction] | None:
-    """Functions of all entries without faults; None if the file is not YAML, which is reported."""
-    try:
-        if isinstance(native, ChosenItems):
-            functions = _load_chosen(native, context, report) or _load_all(native.file, context, report)
-        else:
-            functions = _load_all(native, context, report)
-    except Fault as fault:
-        sink.add(fault.diagnostic)
-        return None
-    sink.extend(context.sink.since(0))
-    return functions
-
-
-def _load_chosen(items: ChosenItems, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """Functions of chosen entries without faults; none of them if the whole file has to be read."""
-    nodes = read_items(items) if context.all_tags else None
-    return load_entries(nodes or (), context, report)
-
-
-def _load_all(file: SourceFile, context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
-    """Functions of all entries without faults. Raises Fault if the file is not YAML."""
-    root = load_yaml(file)
-    if not isinstance(root, SequenceNode):
-        message = f"the file is {root.description}, not a list of entries"
-        context.sink.error(TAGS_FILE_SHAPE, message, root.span, help=dialect_help(NATIVE_FUNCTIONS, file))
-        return []
-    return load_entries(root, context, report)
 
 
 def load_entries(items: Iterable[Node], context: EntryContext, report: CrossReport) -> list[UnlinkedFunction]:
@@ -223,22 +195,12 @@ def add_operators(base: Catalog, operators: Iterable[NativeFunction], sink: Diag
         if earlier is function:
             functions.append(function)
         else:
-            _report_twice(function, earlier, sink)
+            name = function.name.text
+            message = f"second entry for `{function.namespace}::{name}`"
+            also = (Label(word_span(earlier, name), "first entry", False),)
+            sink.error(codes.OVERLOAD_TWICE, message, word_span(function, name), also=also)
     # Groups serve kernels and registrations, which each library generates for itself.
     return base.replace(functions=tuple(functions))
-
-
-def _report_twice(function: NativeFunction, earlier: NativeFunction, sink: Diagnostics) -> None:
-    message = f"second entry for `{function.namespace}::{function.name.text}`"
-    also = (Label(_name_span(earlier), "first entry", False),)
-    sink.error(codes.OVERLOAD_TWICE, message, _name_span(function), also=also)
-
-
-def _name_span(function: NativeFunction) -> Span:
-    """Span of the operator's name in its entry; the start of the entry for a synthesized overload."""
-    entry, name = function.entry, function.name.text
-    start = max(entry.text.find(name), 0) + entry.start
-    return Span(entry.file, start, start + len(name))
 
 
 ViewFamily = dict["SchemaKind | ViewKind", UnlinkedFunction]

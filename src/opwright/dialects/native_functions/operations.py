@@ -18,8 +18,6 @@ class Operation:
     `is_left_alone` says that missing forms are not synthesized.
     """
 
-    __slots__ = ("is_left_alone", "key", "members")
-
     def __init__(self, key: SignatureKey) -> None:
         self.key: Final = key
         self.members: Final[dict[SchemaKind, UnlinkedFunction]] = {}
@@ -38,11 +36,8 @@ def operations_of(keyed: Iterable[tuple[UnlinkedFunction, SignatureKey]], report
             operation = operations[key] = Operation(key)
         earlier = operation.members.setdefault(function.kind, function)
         if earlier is not function:
-            _report_same_signature(function, earlier, report)
+            report.doubles[earlier] = function
+            message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
+            also = report.other(earlier, "the other one")
+            report.error(codes.SAME_SIGNATURE, message, report.name(function), also=also)
     return list(operations.values())
-
-
-def _report_same_signature(function: UnlinkedFunction, earlier: UnlinkedFunction, report: CrossReport) -> None:
-    report.doubles[earlier] = function
-    message = f"`{function.name}` has the signature of `{earlier.name}`, and both are {function.kind.name}"
-    report.error(codes.SAME_SIGNATURE, message, report.name(function), also=report.other(earlier, "the other one"))

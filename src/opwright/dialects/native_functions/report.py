@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Final
 
-from opwright.dialects.native_functions.entry_builder import argument_span, dispatch_key_span, item_span, name_span
-from opwright.dialects.nearest import Difference, OverloadIndex
+from opwright.dialects.native_functions.entry_builder import name_span
+from opwright.dialects.nearest import SAME_ARGUMENTS, Difference, OverloadIndex, renamed_overload
 from opwright.model.native_function import UnlinkedFunction
 from opwright.release.operator_names.loading import WITHOUT_TENSOR_RESULT
 from opwright.release.rules import Rules
 from opwright.schema.signature import base_of_operation, view_base_name
-from opwright.source.diagnostic import Diagnostics, Label, Suggestion
+from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import MappingNode, Scalar, SequenceNode
 from opwright.source.span import Span
@@ -36,30 +37,24 @@ class CrossReport:
     and kind of an earlier one, by that one.
     """
 
-    __slots__ = (
-        "_absent", "_entries", "_has_nameless", "_index", "_sink", "doubles", "faulty_delegates", "functions",
-        "without_tensor",
-    )  # fmt: skip
-
     def __init__(
         self, sink: Diagnostics, entries: Iterable[MappingNode] | None = None, rules: Rules | None = None
     ) -> None:
-        self._sink: Final = sink
+        self.error: Final = sink.error
+        self.warning: Final = sink.warning
         self._entries = None if entries is None else _by_start(entries)
         names = WITHOUT_TENSOR_RESULT
         self.without_tensor: Final = names.in_any_release if rules is None else names.in_release(rules)
         self._absent: Final[set[str]] = set()
         self._has_nameless = False
         self.functions: Sequence[UnlinkedFunction] = ()
-        self._index: OverloadIndex | None = None
         self.faulty_delegates: Final[set[UnlinkedFunction]] = set()
         self.doubles: Final[dict[UnlinkedFunction, UnlinkedFunction]] = {}
 
-    @property
+    @cached_property
     def index(self) -> OverloadIndex:
         """Functions by what they have in common."""
-        self._index = self._index or OverloadIndex(self.functions)
-        return self._index
+        return OverloadIndex(self.functions)
 
     def leave_out(self, node: MappingNode) -> None:
         """Records that an entry has a fault and is not loaded."""
@@ -83,7 +78,7 @@ class CrossReport:
         """Whether an entry with this base name, or a copying form of it, is left out."""
         return bool(self._absent) and view_base_name(base) in self._absent
 
-    def _entry(self, function: UnlinkedFunction) -> MappingNode:
+    def node(self, function: UnlinkedFunction) -> MappingNode:
         """Node of a function's entry."""
         if self._entries is None:
             root = load_yaml(function.entry.file)
@@ -93,64 +88,7 @@ class CrossReport:
 
     def name(self, function: UnlinkedFunction) -> Span:
         """Span of a function's name."""
-        return name_span(self._entry(function))
-
-    def key(self, function: UnlinkedFunction, field: str) -> Span:
-        """Span of a field's name; that of the function's name if the field is missing."""
-        entry = self._entry(function).entry(field)
-        return self.name(function) if entry is None else entry[0].span
-
-    def value(self, function: UnlinkedFunction, field: str) -> Span:
-        """Span of a field's value; that of the function's name if the field is missing."""
-        node = self._entry(function).get(field)
-        return self.name(function) if node is None else node.span
-
-    def word(self, function: UnlinkedFunction, field: str, word: str) -> Span:
-        """Span of a word in the value of a field that is a text or a list of texts."""
-        return item_span(self._entry(function), field, word)
-
-    def dispatch_key(self, function: UnlinkedFunction, name: str) -> Span:
-        """Span of a key in a function's dispatch table."""
-        return dispatch_key_span(self._entry(function), name)
-
-    def kernel(self, function: UnlinkedFunction, name: str) -> Span:
-        """Span of a kernel in a function's dispatch table; the name may lack the namespace."""
-        table = self._entry(function).get("dispatch")
-        for _, value in table.entries if isinstance(table, MappingNode) else ():
-            for item in value.items if isinstance(value, SequenceNode) else [value]:
-                named = item.get("kernel") if isinstance(item, MappingNode) else item
-                if isinstance(named, Scalar) and name in (named.value, named.value.rpartition("::")[2]):
-                    return named.span
-        return self.name(function)
-
-    def returns(self, function: UnlinkedFunction) -> Span:
-        """Span of a function's returns."""
-        func = self._entry(function).get("func")
-        if not isinstance(func, Scalar):
-            return self.name(function)
-        arrow = func.value.rfind(") -> ")
-        return func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
-
-    def argument(self, function: UnlinkedFunction, text: str) -> Span:
-        """Span of an argument of a function."""
-        return argument_span(self._entry(function), text)
-
-    def error(
-        self,
-        code: str,
-        message: str,
-        at: Span,
-        *,
-        label: str = "",
-        help: str | Suggestion = "",
-        also: Sequence[Label] = (),
-    ) -> None:
-        """Reports a fault."""
-        self._sink.error(code, message, at, label=label, help=help, also=also)
-
-    def warning(self, code: str, message: str, at: Span, *, help: str) -> None:
-        """Reports what is allowed and probably wrong."""
-        self._sink.warning(code, message, at, help=help)
+        return name_span(self.node(function))
 
     def difference(self, code: str, subject: str, difference: Difference, *, help: str) -> None:
         """Reports that two overloads do not match, at both spans; `subject` says what follows.
@@ -163,13 +101,25 @@ class CrossReport:
         message = f"{subject}: {difference.words}"
         if double is not None:
             message += f" (`{earlier.name}` has the same signature)"
-        self._sink.error(code, message, difference.span, help=help, also=(difference.other_label,))
+        self.error(code, message, difference.span, help=help, also=(difference.other_label,))
 
-    def report_renamed(self, code: str, message: str, function: UnlinkedFunction, other: UnlinkedFunction) -> None:
-        """Reports that an overload lacks another one, which exists under a similar name."""
-        also = self.other(other, "the same arguments")
-        help = f"one of the two names may be misspelt: `{function.name.base}`, `{other.name.base}`"
-        self._sink.error(code, message, self.name(function), help=help, also=also)
+    def report_alone(
+        self, code: str, message: str, function: UnlinkedFunction, near: Difference | None, otherwise: str
+    ) -> bool:
+        """Reports that an overload lacks another one: beside the nearest one, or beside one of a similar name.
+
+        Where there is neither, the help is `otherwise`. If that is empty, nothing is reported, and it returns False.
+        """
+        renamed = renamed_overload(function, self.index)
+        if near is not None:
+            self.difference(code, message, near, help=SAME_ARGUMENTS)
+        elif renamed is not None:
+            also = self.other(renamed, "the same arguments")
+            help = f"one of the two names may be misspelt: `{function.name.base}`, `{renamed.name.base}`"
+            self.error(code, message, self.name(function), help=help, also=also)
+        elif otherwise:
+            self.error(code, message, self.name(function), help=otherwise)
+        return near is not None or renamed is not None or bool(otherwise)
 
     def other(self, function: UnlinkedFunction, text: str) -> tuple[Label, ...]:
         """A secondary label at the name of another function."""

@@ -14,8 +14,10 @@ from opwright.dialects.native_functions.entry_builder import (
     argument_span,
     dispatch_key_span,
     item_span,
+    key_span,
     name_span,
     return_span,
+    value_span,
 )
 from opwright.dialects.native_functions.variants import out_name
 from opwright.model.dispatch_key import DispatchKey
@@ -237,7 +239,7 @@ def check_entry(
         _check_structured(builder, schema, kernels)
     if builder.structured_inherits is not None and not builder.structured:
         message = "`structured_inherits` on a function that is not `structured: True`"
-        builder.fault(codes.INHERITS, message, builder.key_span("structured_inherits"))
+        builder.fault(codes.INHERITS, message, key_span(builder.node, "structured_inherits"))
     if builder.precomputed is not None:
         _check_precomputed(builder, builder.precomputed, schema)
     for argument in _keywords(schema.arguments):
@@ -247,21 +249,18 @@ def check_entry(
             builder.fault(codes.KEYWORD_ARGUMENT, message, at, help=f"write `{argument.name}_`, or another name")
     if builder.manual_kernel_registration and builder.kernels is not None:
         message = "`dispatch` has no effect beside `manual_kernel_registration`"
-        builder.fault(codes.MANUAL_DISPATCH, message, builder.key_span("dispatch"))
+        builder.fault(codes.MANUAL_DISPATCH, message, key_span(builder.node, "dispatch"))
     if builder.python_module is not None and builder.method:
         message = "a function of a Python module cannot be a method"
-        builder.fault(codes.MODULE_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
+        builder.fault(
+            codes.MODULE_METHOD, message, value_span(builder.node, "variants"), help="write `variants: function`"
+        )
     if builder.cpp_no_default_args:
         _check_no_defaults(builder, schema)
     if builder.context.only_schemas:
         return
     if builder.device_check is not DeviceCheck.NoCheck and schema.name.is_foreach:
-        at = (
-            builder.value_span("device_check")
-            if builder.node.get("device_check") is not None
-            else name_span(builder.node)
-        )
-        message = "`_foreach` functions accept tensors on several devices"
+        at, message = value_span(builder.node, "device_check"), "`_foreach` functions accept tensors on several devices"
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
     if _SEEDED not in tags and library.defines_operators and _draws_numbers(schema, by_name=library.known_by_name):
         _report_seed(builder, schema)
@@ -291,10 +290,12 @@ def _check_held_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
 def _check_out(builder: EntryBuilder) -> None:
     if builder.method or not builder.function:
         message = "a function with out arguments can only have the variant `function`"
-        builder.fault(codes.OUT_METHOD, message, builder.value_span("variants"), help="write `variants: function`")
+        builder.fault(
+            codes.OUT_METHOD, message, value_span(builder.node, "variants"), help="write `variants: function`"
+        )
     if builder.const_ref_mutables and builder.context.const_ref_excludes_out:
         message = "`use_const_ref_for_mutable_tensors` on a function with out arguments"
-        builder.fault(codes.CONST_REF_OUT, message, builder.key_span("use_const_ref_for_mutable_tensors"))
+        builder.fault(codes.CONST_REF_OUT, message, key_span(builder.node, "use_const_ref_for_mutable_tensors"))
 
 
 def _check_out_name(builder: EntryBuilder, schema: FunctionSchema) -> None:
@@ -310,23 +311,19 @@ def _check_out_name(builder: EntryBuilder, schema: FunctionSchema) -> None:
 
 
 def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: dict[DispatchKey, Kernel]) -> None:
-    field = "structured" if builder.structured else "structured_delegate"
-    if builder.structured and builder.structured_delegate is not None:
-        message = "`structured` and `structured_delegate` on one function"
-        builder.fault(codes.STRUCTURED_BOTH, message, builder.key_span("structured_delegate"))
+    delegates = builder.structured_delegate is not None
+    at = key_span(builder.node, "structured_delegate" if delegates else "structured")
+    if builder.structured and delegates:
+        builder.fault(codes.STRUCTURED_BOTH, "`structured` and `structured_delegate` on one function", at)
     elif builder.structured and not schema.is_out:
         help = f"write `structured_delegate: {out_name(schema.name)}`"
-        builder.fault(
-            codes.STRUCTURED_OUT, "`structured` belongs on the out overload", builder.key_span(field), help=help
-        )
-    elif builder.structured_delegate is not None and schema.is_out:
-        help = "write `structured: True`"
-        message = "an out overload cannot delegate"
-        builder.fault(codes.DELEGATE_OUT, message, builder.key_span(field), help=help)
+        builder.fault(codes.STRUCTURED_OUT, "`structured` belongs on the out overload", at, help=help)
+    elif delegates and schema.is_out:
+        builder.fault(codes.DELEGATE_OUT, "an out overload cannot delegate", at, help="write `structured: True`")
     if not builder.device_guard:
         message = "structured kernels always have a device guard"
-        builder.fault(codes.STRUCTURED_GUARD, message, builder.value_span("device_guard"))
-    if builder.structured_delegate is not None:
+        builder.fault(codes.STRUCTURED_GUARD, message, value_span(builder.node, "device_guard"))
+    if delegates:
         for key in kernels:
             if key.has_structured:
                 message = f"kernel for `{key.name}` on a function that delegates to `{builder.structured_delegate}`"
@@ -336,7 +333,7 @@ def _check_structured(builder: EntryBuilder, schema: FunctionSchema, kernels: di
 def _check_precomputed(builder: EntryBuilder, precomputed: Precomputed, schema: FunctionSchema) -> None:
     if not builder.structured:
         message = "`precomputed` on a function that is not `structured: True`"
-        builder.fault(codes.PRECOMPUTED_STRUCTURED, message, builder.key_span("precomputed"))
+        builder.fault(codes.PRECOMPUTED_STRUCTURED, message, key_span(builder.node, "precomputed"))
     names = {argument.name for argument in schema.arguments.non_out}
     for line in _precomputed_lines(builder):
         replaced, arrow, _ = line.value.partition(" -> ")

@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.dialects.nearest import SAME_ARGUMENTS, nearest_overload, renamed_overload
+from opwright.dialects.nearest import nearest_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from opwright.model.library import NO_LIBRARY_FIELDS
 from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
@@ -33,6 +33,7 @@ from opwright.schema.names import OperatorName
 from opwright.schema.signature import plain_argument, signature, signature_key
 from opwright.schema.types import TENSOR, annotation
 from opwright.source import codes
+from opwright.source.nodes import Scalar
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
@@ -77,7 +78,7 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction], of_core_composit
     """Whether an operation needs no other forms, because it is bound by hand, a view, or a composite."""
     all_bound_by_hand = all_composite = True
     for overload in members.values():
-        if overload.is_view and not _is_set(overload):
+        if overload.is_view and not is_set_operator(overload):
             return True
         all_bound_by_hand = all_bound_by_hand and overload.manual_cpp_binding
         has_forms = of_core_composites and "core" in overload.tags
@@ -85,7 +86,7 @@ def _is_left_alone(members: dict[SchemaKind, UnlinkedFunction], of_core_composit
     return all_bound_by_hand or all_composite
 
 
-def _is_set(function: UnlinkedFunction) -> bool:
+def is_set_operator(function: UnlinkedFunction) -> bool:
     """Whether a function is one of PyTorch's that give a tensor another storage, so the result is no view of it."""
     return function.library.known_by_name and function.name.name in SET_OPERATORS.in_any_release
 
@@ -100,21 +101,18 @@ def _is_lone(members: dict[SchemaKind, UnlinkedFunction], report: CrossReport) -
     if out.name.text not in LONE_OUT_OVERLOADS.in_any_release and not report.concerns_absent(out.name.base):
         message = f"out overload `{out.name}` has no functional overload of the same signature"
         near = nearest_overload(out, report.index, lambda overload: overload.kind is not SchemaKind.out)
-        renamed = renamed_overload(out, report.index)
-        if near is not None:
-            report.difference(codes.LONE_OUT, message, near, help=SAME_ARGUMENTS)
-        elif renamed is not None:
-            report.report_renamed(codes.LONE_OUT, message, out, renamed)
-        else:
-            help = f"add an entry for the functional overload of `{out.name.base}`"
-            report.error(codes.LONE_OUT, message, report.name(out), help=help)
+        help = f"add an entry for the functional overload of `{out.name.base}`"
+        report.report_alone(codes.LONE_OUT, message, out, near, help)
     return True
 
 
 def _check_has_tensor(base: UnlinkedFunction, report: CrossReport) -> None:
     if base.library.keeps_conventions and base.name.text not in report.without_tensor:
         message = f"`{base.name}` returns no tensor, so it cannot have an out overload"
-        at = report.returns(base)
+        func = report.node(base).get("func")
+        assert isinstance(func, Scalar), "the entry has a schema"
+        arrow = func.value.rfind(") -> ")
+        at = func.span_of(arrow + 5, len(func.value)) if arrow >= 0 else func.span
         help = f"return a tensor, or write `dispatch: {{CompositeImplicitAutograd: {base.name.name}}}`; in a tree of "
         help += "PyTorch, `FUNCTIONAL_OPS_THAT_CANNOT_GET_AN_OUT_VARIANT` lists exceptions"
         report.error(codes.NO_TENSOR_RETURN, message, at, help=help)

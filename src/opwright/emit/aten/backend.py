@@ -233,7 +233,8 @@ class Backend:
         """Whether outputs of structured kernels move that guard to their device."""
         if self.external:
             return self.device_guard
-        return self.key.moves_guard or self.allocation is not self.key.allocation
+        has_own = self.key.moves_guard and bool(self.key.structured_guard)
+        return has_own or self.allocation is not self.key.allocation
 
     def primary(self, unit: KernelUnit) -> NativeFunction:
         """Overload whose kernel implements the whole unit."""

@@ -13,11 +13,12 @@ from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.functions import FunctionIndex
 from opwright.dialects.derivatives.kept_results import differentiable_results, kept_results, second_gradient_fault
-from opwright.dialects.derivatives.loader import load_entries, read_entries
+from opwright.dialects.derivatives.loader import load_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
+from opwright.dialects.listed_entries import read_entries
 from opwright.dialects.nearest import schema_span
-from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
 from opwright.libraries.dialect.head import Head
@@ -103,7 +104,7 @@ class _EntriesByNamespace:
     def __init__(self, namespaces: Sequence[str], sink: Diagnostics) -> None:
         self._namespaces: Final = namespaces
         self._sink: Final = sink
-        self.by_namespace: Final[dict[str, list[MappingNode]]] = {}
+        self.by_namespace: Final[dict[str, list[Node]]] = {}
 
     def add_file(self, named: NamedDerivatives, context: LoadContext) -> None:
         """Read a file. Operators that are in no library of the run are a fault of their entries."""
@@ -112,7 +113,7 @@ class _EntriesByNamespace:
         file = read_named_file(named.head.derivatives, named.library_path, at, codes.DERIVATIVES_FILE, context)
         if file is None:
             return
-        for entry in read_entries(file, self._sink):
+        for entry in read_entries(file, DERIVATIVES, codes.DERIVATIVES_FILE_SHAPE, self._sink):
             namespace, span = _namespace_of(entry)
             library_namespace = named.namespaces[0]
             if not namespace or namespace in self._namespaces:
@@ -125,7 +126,7 @@ class _EntriesByNamespace:
                 self._sink.error(codes.DERIVATIVE_ELSEWHERE, message, span or entry.span, help=help)
 
 
-def _namespace_of(entry: MappingNode) -> tuple[str, Span | None]:
+def _namespace_of(entry: Node) -> tuple[str, Span | None]:
     """Namespace that the name of an entry begins with, empty if there is none, and its span."""
     name = entry.get(NAME)
     if not isinstance(name, Scalar):
@@ -135,14 +136,14 @@ def _namespace_of(entry: MappingNode) -> tuple[str, Span | None]:
 
 
 def _with_entries(
-    library: OperatorLibrary, by_namespace: dict[str, list[MappingNode]], callable_from: _Callable, context: LoadContext
+    library: OperatorLibrary, by_namespace: dict[str, list[Node]], callable_from: _Callable, context: LoadContext
 ) -> OperatorLibrary:
     entries = by_namespace.get(library.library.namespace)
     return library.with_derivatives(_load_entries(library, entries, callable_from, context)) if entries else library
 
 
 def _load_entries(
-    library: OperatorLibrary, entries: Sequence[MappingNode], callable_from: _Callable, context: LoadContext
+    library: OperatorLibrary, entries: Sequence[Node], callable_from: _Callable, context: LoadContext
 ) -> LibraryDerivatives:
     file_sink = Diagnostics()
     names, catalog = library.library, library.catalog
@@ -153,7 +154,7 @@ def _load_entries(
     helpers = FormulaHelpers(helper_names, declared, are_all=not includes)
     checker = FormulaChecker(catalog, helpers, file_sink, strict=context.strict, closed=not includes)
     index = FunctionIndex(catalog, namespace=names.namespace, place=f"library `{names.namespace}`")
-    derivatives = load_entries(entries, index, checker, file_sink, strict=context.strict)
+    derivatives = load_entries(entries, index, checker)
     callable_names = functions.difference([function.name.name for function in catalog.functions])
     _check_kernels(derivatives, file_sink)
     if not includes:

@@ -15,7 +15,7 @@ from opwright.dialects.names import (
     LIBRARY_POLICIES,
     split_kernel,
 )
-from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField, key_span
 from opwright.dialects.nearest_key import suggested_key
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.libraries.dialect.dims import DIMS
@@ -50,7 +50,7 @@ def _read_name(_node: Node, builder: EntryBuilder) -> None:
     """The schema stands for the name already, where another library defines the operators."""
     if builder.context.library.defines_operators:
         message = f"`{NAME}` is for operators that another library defines, which `{IMPLEMENTS}` of the head names"
-        builder.fault(codes.OWNERS_FIELD, message, builder.key_span(NAME), help="write the schema in `func`")
+        builder.fault(codes.OWNERS_FIELD, message, key_span(builder.node, NAME), help="write the schema in `func`")
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> str | None:

@@ -10,6 +10,7 @@ from os import path as os_path
 from shlex import quote
 from typing import Final
 
+from opwright.dialects.native_functions.entry_builder import dispatch_key_span
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS, NAME
 from opwright.libraries.dialect.head import IMPLEMENTS, Head
@@ -135,7 +136,7 @@ def check_implemented(functions: Iterable[NativeFunction], of_owner: Implemented
     for function in functions:
         owners = of_owner.functions[function.name.text].kernels
         for key, kernel in function.kernels.items():
-            at = report.dispatch_key(function, key.name)
+            at = dispatch_key_span(report.node(function), key.name)
             if key in owners:
                 message = f"`{namespace}` has a kernel for `{key.name}` of `{function.name}`"
                 help = "name a key of another device: which of two kernels runs depends on which package is loaded last"

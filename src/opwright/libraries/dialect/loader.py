@@ -10,7 +10,14 @@ from typing import Final
 from opwright.convention import public_api
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import LIBRARY_ENTRY
-from opwright.dialects.native_functions.entry_builder import EntryContext
+from opwright.dialects.native_functions.entry_builder import (
+    EntryContext,
+    argument_span,
+    dispatch_key_span,
+    kernel_span,
+    key_span,
+    value_span,
+)
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import schema_span
@@ -302,11 +309,11 @@ def _check_dtype_overload(function: NativeFunction, functions: Iterable[NativeFu
     overloads = [*overloads_with_dtype(function, functions)]
     if not overloads:
         message = f"`{function.name}` has no overload that also takes a `ScalarType`"
-        report.error(codes.AUTOCAST_SCHEMA, message, report.value(function, "autocast"))
+        report.error(codes.AUTOCAST_SCHEMA, message, value_span(report.node(function), "autocast"))
     elif not any(overload.library_fields.condition == function.library_fields.condition for overload in overloads):
         message = f"autocast calls `{overloads[0].name}`, which has another condition than `{function.name}`"
         also = report.other(overloads[0], "this overload")
-        report.error(codes.CONDITIONS_DIFFER, message, report.value(function, "autocast"), also=also)
+        report.error(codes.CONDITIONS_DIFFER, message, value_span(report.node(function), "autocast"), also=also)
 
 
 def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -316,7 +323,9 @@ def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> No
             if kernel.implementations:
                 message = f"the kernels of `{function.name}` have signatures of their own, so nothing can choose one"
                 help = "remove `kernel_signatures: declared`"
-                report.error(codes.IMPLEMENTATION, message, report.dispatch_key(function, key.name), help=help)
+                report.error(
+                    codes.IMPLEMENTATION, message, dispatch_key_span(report.node(function), key.name), help=help
+                )
 
 
 def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -336,7 +345,7 @@ def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> 
             message = f"`{name}` is the function that generated headers give to callers of `{caller.name}`"
             api = function.library.api
             help = f"write `cpp_namespace: {api}::ops` in the head, or move the kernel out of `{api}`"
-            report.error(codes.KERNEL_IS_CALLER, message, report.kernel(function, kernel.name), help=help)
+            report.error(codes.KERNEL_IS_CALLER, message, kernel_span(report.node(function), kernel.name), help=help)
 
 
 def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool) -> None:
@@ -387,7 +396,7 @@ def _released_names(text: str) -> frozenset[str]:
 def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
     group = function.group
     members = [function] if group is None else group.functions()
-    at = report.key(function, "outputs")
+    at = key_span(report.node(function), "outputs")
     with_meta = [member for member in members if META in member.kernels]
     if function.has_composite_implicit:
         message = f"`{function.name}` is composite: its outputs are those of the operators that it calls"
@@ -418,7 +427,7 @@ def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> 
             if owner is not function:
                 message = f"`{kernel.name}` is also the kernel of `{owner.name}`"
                 also = report.other(owner, "the other operator")
-                report.error(codes.KERNEL_TWICE, message, report.kernel(function, kernel.name), also=also)
+                report.error(codes.KERNEL_TWICE, message, kernel_span(report.node(function), kernel.name), also=also)
 
 
 def _is_reached(function: NativeFunction, *, is_stable: bool) -> bool:
@@ -437,7 +446,7 @@ def _report_unreached(function: NativeFunction, report: CrossReport) -> None:
     key, kernel = next(iter(function.kernels.items()))
     message = f"`{function.name}` takes no tensor, so PyTorch never chooses its kernel for `{key.name}`"
     help = f"name it under the key that needs no tensor: `{COMPOSITE_EXPLICIT.name}: {kernel.name}`"
-    report.warning(codes.UNREACHED_KERNEL, message, report.dispatch_key(function, key.name), help=help)
+    report.warning(codes.UNREACHED_KERNEL, message, dispatch_key_span(report.node(function), key.name), help=help)
 
 
 def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> None:
@@ -446,7 +455,9 @@ def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> Non
         if holds_tensors(argument.type) and not is_seen_by_dispatcher(argument.type):
             message = f"the dispatcher does not see tensors in `{argument.type} {argument.name}`"
             help = f"take `Tensor[]` or `Tensor?[]`, or name a kernel for `{COMPOSITE_IMPLICIT.name}`"
-            report.warning(codes.HIDDEN_TENSORS, message, report.argument(function, argument.text), help=help)
+            report.warning(
+                codes.HIDDEN_TENSORS, message, argument_span(report.node(function), argument.text), help=help
+            )
 
 
 def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:

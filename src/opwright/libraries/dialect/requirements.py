@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.dialects.native_functions.entry_builder import EntryBuilder, value_span
 from opwright.libraries.dialect.contracts import FIELD as CONTRACTS_FIELD
 from opwright.libraries.dialect.contracts import result_schema
 from opwright.libraries.dialect.dims import (
@@ -646,7 +646,7 @@ def read_requirements(field: str, builder: EntryBuilder) -> Requirements | None:
     if entry.get("outputs") is not None:
         builder.failed |= not loader.dims.agrees(entry, results, builder)
     elif results and len(loader.dims.result_sizes) == len(results):
-        span = builder.value_span(DIMS)
+        span = value_span(builder.node, DIMS)
         builder.set_field(
             "outputs",
             tuple(

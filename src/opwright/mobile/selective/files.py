@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.dialects.selection.loader import load_selection
+from opwright.dialects.selection import load_selection
 from opwright.mobile.selective.shapes import Shape
 from opwright.model.selection import Selection
 from opwright.schema.fault import SchemaFault

@@ -14,7 +14,7 @@ from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.native_functions.loader import load_operator_files
-from opwright.dialects.selection.loader import check_selection, load_selection
+from opwright.dialects.selection import check_selection, load_selection
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, DIALECTS, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.aten.c_shim import check_names
 from opwright.emit.autograd.variable_type import check_kernels

@@ -275,7 +275,7 @@ def _allocating_backend(index: BackendIndex) -> Backend:
     empty, strided = gen_empty_impl_names(index)
     if empty is None or strided is None or backend.allocation is not None:
         return backend
-    return Backend(backend.key, {}, generates_kernels=True, allocation=Allocation(empty, strided=strided))
+    return Backend(backend.key, {}, generates_kernels=True, allocation=Allocation(empty, strided_function=strided))
 
 
 def _empty_backend(index: BackendIndex) -> Backend:

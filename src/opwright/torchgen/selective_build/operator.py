@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from opwright.dialects.selection.loader import load_selection
+from opwright.dialects.selection import load_selection
 from opwright.model.selection import SelectedOperator, Selection, merge
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.text import SourceFile

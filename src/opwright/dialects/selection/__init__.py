@@ -1,3 +1,0 @@
-"""Selections: YAML that lists the operators that a build keeps."""
-
-from __future__ import annotations
