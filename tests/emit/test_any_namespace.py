@@ -53,7 +53,7 @@ from opwright.source.text import SourceFile
 from tests.dialects.loading import found_faults, load_text
 from tests.dialects.test_library import loaded as loaded_library
 from tests.emit.emitting import RULES, slots_of
-from tests.emit.libraries import ACME, DERIVATIVES, ENTRIES, fragments_of, library_catalog, library_job
+from tests.emit.libraries import DERIVATIVES, ENTRIES, fragments_of, library_catalog, library_job
 
 _SOURCES: list[EmitterSource] = [
     operators.emitters,
@@ -375,15 +375,15 @@ def test_gradients_are_recorded_around_a_redispatch_in_the_library() -> None:
 
 def test_shared_memory_is_tracked() -> None:
     """A view is made again by a class of the library; which argument it shares memory with, its schema says."""
-    view = inplace_or_view.kernel(_derived("turn")) or ""
+    view = inplace_or_view.kernel(_derived("turn"), RULES) or ""
     assert "    return acme::_ops::turn::redispatch(ks & c10::after_ADInplaceOrView_keyset, self, by, n);\n" in view
     assert "    func = std::make_unique<acme::autograd::TurnViewFunc>(by, n);\n" in view
     assert '    rev_func = irreversible_view("acme::turn");\n' in view
     assert "  auto result = as_view(/* base */ self, /* output */ _tmp, " in view
-    written = inplace_or_view.kernel(_derived("scale_")) or ""
+    written = inplace_or_view.kernel(_derived("scale_"), RULES) or ""
     assert "    acme::_ops::scale_::redispatch(ks & c10::after_ADInplaceOrView_keyset, self, by);\n" in written
     assert "  increment_version(self);\n" in written
-    assert inplace_or_view.kernel(_derived("scale")) is None
+    assert inplace_or_view.kernel(_derived("scale"), RULES) is None
     assert "  return acme::_ops::turn::call(input_base, by, n);\n" in view_funcs.definition(
         view_funcs.view_func(_derived("turn").function)
     )
@@ -397,22 +397,18 @@ def test_a_view_need_not_call_its_base_self() -> None:
         "  dispatch:\n    CompositeExplicitAutogradNonFunctional: peel_copy\n"
     )
     peel, _ = library_job(entry).derivatives.functions
-    text = inplace_or_view.kernel(peel) or ""
+    text = inplace_or_view.kernel(peel, RULES) or ""
     assert "    !fruit.unsafeGetTensorImpl()->support_as_strided() ||\n" in text.replace("  ", "    ", 1)
     assert "std::make_unique<acme::autograd::PeelViewFunc>(depth);" in text
     assert "as_view(/* base */ fruit, /* output */ _tmp, " in text
 
 
-def test_nodes_and_registrations() -> None:
-    """The classes of nodes have the library's macro, and the kernels are registered in its namespace."""
-    (unit,) = [unit for unit in nodes.all_nodes(_job()) if unit.node.name == "TurnBackward0"]
-    declared = autograd_functions.declaration(unit.node, RULES)
+def test_nodes_of_the_library() -> None:
+    """The classes of nodes have the library's macro."""
+    (unit,) = [unit for unit in nodes.all_nodes(_job()) if unit.name == "TurnBackward0"]
+    declared = autograd_functions.declaration(unit, RULES)
     assert "struct ACME_API TurnBackward0 : public Node {\n" in declared
     assert "  ACME_API TurnBackward0() = default;\n" in declared
-    assert variable_type.registrations_template(["Default", "AutogradCUDA"], ACME) == (
-        "TORCH_LIBRARY_IMPL(acme, Autograd, m) {\n${wrapper_registrations_Default}\n}\n\n"
-        "TORCH_LIBRARY_IMPL(acme, AutogradCUDA, m) {\n${wrapper_registrations_AutogradCUDA}\n}"
-    )
 
 
 def test_traces_show_the_operators_of_the_library() -> None:

@@ -71,7 +71,7 @@ def book_kernel(name: str, entries: str, derivatives: str = "[]") -> str | None:
         for differentiable_function in job.derivatives.functions
         if differentiable_function.function.name.text == name
     ]
-    return inplace_or_view.kernel(function)
+    return inplace_or_view.kernel(function, job.rules)
 
 
 def test_call_is_recorded_with_arguments_and_results() -> None:
@@ -225,7 +225,7 @@ def test_view_with_an_argument_that_cannot_be_kept_is_a_fault() -> None:
 def test_views_are_known_by_name() -> None:
     """Views proper and operators made of views; the copying forms are none."""
     job = job_of(VIEWS)
-    assert [view_base(function) for function in job.catalog.functions[:2]] == ["self", None]
+    assert [view_base(function, job.rules) for function in job.catalog.functions[:2]] == ["self", None]
     assert class_name(job.catalog["select.int"]) == "SelectIntViewFunc"
 
 

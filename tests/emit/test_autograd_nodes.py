@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opwright.emit.autograd.functions import declaration, definition
-from opwright.emit.autograd.nodes import GraphNode, NodeInput, Step, all_nodes, nodes_of_file
+from opwright.emit.autograd.nodes import GraphNode, Step, all_nodes, nodes_of_file
 from opwright.emit.autograd.python_functions import initializer, properties
 from opwright.emit.emitter import Job
 from opwright.release.rules import Rules
@@ -33,29 +33,29 @@ def node(entries: str, derivatives: str, release: str = "2.13.0") -> GraphNode:
     job = derived_job(entries, derivatives)
     job = Job(job.catalog, Rules(parse_version(release)), job.options, derivatives=job.derivatives)
     (unit,) = nodes_of_file(job)
-    return unit.node
+    return unit
 
 
 def test_decisions_of_a_node() -> None:
     """Inputs, gradients, steps and what is kept follow from the entry; lists bring their sizes."""
     made = node(ENTRIES, DERIVATIVES)
     assert (made.name, made.superclass) == ("BlendBackward0", "TraceableFunction")
-    assert made.inputs == (NodeInput("self", False), NodeInput("other", False), NodeInput("more", True))
-    assert made.gradients == (("grad_first", 0), ("grad_second", 1))
+    assert [argument.name for argument in made.inputs] == ["self", "other", "more"]
+    assert made.lists == ["more"]
+    assert made.gradients == [("grad_first", 0), ("grad_second", 1)]
     assert [field.name for field in made.saved] == ["at", "by", "more", "other"]
-    assert made.keeps_variables
     assert made.steps[1:] == (
         Step("grad_second * by * other", (("other", 1),), needs_defined=True, takes_mask=False),
         Step('not_implemented("blend")', (("self", 0),), needs_defined=False, takes_mask=False),
     )
-    assert made.parameters == (
+    assert made.parameters == [
         ("size_t", "more_size_"),
         ("std::vector<int64_t>&", "at"),
         ("::std::optional<double>&", "by"),
         ("std::vector<Tensor>&", "more"),
         ("Tensor&", "other"),
         ("bool", "retain_variables"),
-    )
+    ]
 
 
 def test_class_keeps_values_and_lets_go_of_variables() -> None:
@@ -105,7 +105,7 @@ def test_functions_over_lists_go_item_by_item() -> None:
     job = derived_job(LISTS, TURNED)
     units = all_nodes(job)
     assert [unit.info.node_name for unit in units] == ["TurnBackward0", "ForeachTurnBackward0Scalar"]
-    text = definition(units[1].node, RULES)
+    text = definition(units[1], RULES)
     assert (
         "    if (grads[i].defined()) {\n        grad_result.emplace_back(grads[i] * scalar.conj() * self[i]);" in text
     )
@@ -146,7 +146,7 @@ def test_what_cannot_be_kept_is_a_fault() -> None:
     entries = "- func: parts(Tensor self) -> Tensor[]\n  dispatch:\n    CPU: parts\n"
     derivatives = "- name: parts(Tensor self) -> Tensor[]\n  self: unbind_backward(grads, result)\n"
     with pytest.raises(Fault) as caught:
-        node(entries, derivatives)
+        _ = node(entries, derivatives).saved
     assert caught.value.diagnostic.code == "E0992"
     assert caught.value.diagnostic.span is not None
     assert caught.value.diagnostic.span.text == "unbind_backward(grads, result)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from opwright.convention.python.bound import TENSOR_METHODS, TORCH, PythonModule
@@ -10,8 +12,11 @@ from opwright.emit.emitter import Job, Options
 from opwright.emit.python import annotated_arguments, files, return_types
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
 from opwright.emit.python.units import PythonBinding, bindings, check_bindings, check_modules
+from opwright.release.inputs import open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
+from opwright.run.generation import Generation
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics, FaultsFound
 from opwright.source.text import SourceFile
 from tests.emit.emitting import RULES, job_of, paths_of, slots_of
@@ -264,11 +269,14 @@ def test_files_follow_the_modules() -> None:
     assert [text.split("\n", 1)[0] for text in texts] == ["// fft_mix"]
 
 
-def test_comment_names_the_templates_of_the_run() -> None:
+def test_comment_names_the_templates_of_the_run(tmp_path: Path) -> None:
     """What the files say of their origin follows the folder of templates."""
-    job = job_of(MIX, Options(autograd_templates="packaged/autograd/templates"))
-    comment = slots_of(files.emitters, "python_nn_functions.cpp", job)["generated_comment"]
-    assert comment == "@" + "generated from packaged/autograd/templates/python_nn_functions.cpp"
+    options = Options(autograd_templates="packaged/autograd/templates")
+    generation = Generation(Request(open_inputs(), {"autograd": str(tmp_path)}, ("python",), options))
+    (emitter,) = [made for made in files.emitters(generation.job) if made.name == "python_nn_functions_source"]
+    generation.write(chosen=[emitter])
+    comment = "@" + "generated from packaged/autograd/templates/python_nn_functions.cpp"
+    assert f"// {comment}\n" in (tmp_path / "python_nn_functions.cpp").read_text()
 
 
 def test_overloads_that_python_cannot_tell_apart_are_shown() -> None:

@@ -7,7 +7,7 @@ import pytest
 from opwright.emit.autograd import variable_type
 from opwright.emit.autograd.wrapper_call import unpack
 from opwright.emit.autograd.wrapper_forward import flag_statements, refusal, tangent_statements
-from opwright.emit.autograd.wrapper_saving import input_statements, output_statements
+from opwright.emit.autograd.wrapper_saving import saving_statements
 from opwright.emit.autograd.wrappers import Forward, Wrapper, wrapper
 from opwright.emit.emitter import Job, Options
 from opwright.release.rules import Rules
@@ -109,7 +109,7 @@ def test_inplace_form_takes_the_formulas_over() -> None:
     wrapper = decided(job, "twist_")
     assert wrapper.node == "TwistBackward0"
     assert wrapper.rebases(RULES)
-    assert input_statements(wrapper) == [
+    assert saving_statements(wrapper, is_output=False) == [
         "grad_fn->by = by;",
         "if (!original_self.has_value()) original_self = self.clone();",
         "grad_fn->self_ = SavedVariable(original_self.value(), false);",
@@ -137,14 +137,14 @@ def test_tensor_is_saved_if_the_gradient_that_reads_it_is_wanted() -> None:
     """A tensor that one of several gradients reads is saved under a condition; facts and other values always are."""
     job = derived_job(BLEND, BLENDED)
     wrapper = decided(job, "blend")
-    assert input_statements(wrapper) == [
+    assert saving_statements(wrapper, is_output=False) == [
         "grad_fn->mode = mode.has_value() ? ::std::optional<std::string>(std::string(mode.value())) : ::std::nullopt;",
         "if (grad_fn->should_compute_output(0)) {",
         "  grad_fn->other_ = SavedVariable(other, false);",
         "}",
         "grad_fn->self_sym_argsize_0 = self.sym_size(0);",
     ]
-    assert output_statements(wrapper) == ["grad_fn->result_ = SavedVariable(result, true);"]
+    assert saving_statements(wrapper, is_output=True) == ["grad_fn->result_ = SavedVariable(result, true);"]
 
 
 def test_a_formula_can_state_the_condition_itself() -> None:
@@ -155,7 +155,7 @@ def test_a_formula_can_state_the_condition_itself() -> None:
 """
     wrapper = decided(derived_job(BLEND, derivatives), "blend")
     condition = "grad_fn->should_compute_output(0) || grad_fn->should_compute_output(1)"
-    assert input_statements(wrapper)[0] == f"if ({condition}) {{"
+    assert saving_statements(wrapper, is_output=False)[0] == f"if ({condition}) {{"
 
 
 def test_without_forward_formula_the_operator_is_decomposed() -> None:
@@ -190,7 +190,7 @@ def test_inplace_function_over_lists_has_a_node_for_each_item() -> None:
     assert wrapper.loops
     assert [(inp.name, inp.variable, inp.item) for inp in wrapper.inputs] == [("self", "self", "self[i]")]
     assert {name: argument.name for name, argument in wrapper.repeated.items()} == {"self": "self", "by": "scalar"}
-    assert input_statements(wrapper) == [
+    assert saving_statements(wrapper, is_output=False) == [
         "grad_fn->by = scalar;",
         "if (!original_selfs[i].has_value()) original_selfs[i] = self[i].clone();",
         "grad_fn->self_ = SavedVariable(original_selfs[i].value(), false);",
@@ -205,7 +205,7 @@ def test_function_over_lists_has_one_node_made_for_it() -> None:
     job = derived_job(LISTS, TURNED)
     wrapper = decided(job, "_foreach_turn.Scalar")
     assert wrapper.node == "ForeachTurnBackward0Scalar"
-    assert input_statements(wrapper) == [
+    assert saving_statements(wrapper, is_output=False) == [
         "grad_fn->scalar = scalar;",
         "grad_fn->self_ = make_saved_variable_list(self, false);",
     ]

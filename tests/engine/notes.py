@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.emit.aten.units import no_units
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -40,8 +39,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             family=FAMILY,
             template=None,
             folder=FAMILY,
-            units=no_units,
-            fragment=_note,
             layout=OneFile("all.txt"),
             file_slots=lambda job: {"text": [f"{function.name.text}\n" for function in _functions(job)]},
         ),

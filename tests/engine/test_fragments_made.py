@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from opwright.emit.aten.c_shim import ShimUnit
-from opwright.emit.autograd.nodes import NodeUnit
+from opwright.emit.autograd.nodes import GraphNode
 from opwright.emit.python.units import PythonBinding
 from opwright.emit.registry import emitters
 from opwright.incremental.emitter_files import named_emitters
@@ -62,7 +62,7 @@ def parts_of(unit: object) -> list[object]:
             inner = list(unit.functions())
         case DifferentiableFunction():
             inner = [unit.function, *unit.infos.values()]
-        case NodeUnit():
+        case GraphNode():
             inner = [unit.info]
         case DifferentiabilityInfo():
             return [unit, unit.function]

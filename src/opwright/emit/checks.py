@@ -62,8 +62,9 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
 
 def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple[str, str] | None:
     """What is wrong with the written arguments of a function, and how to write them; None if nothing is."""
+    passes_optional = function.style & (TypeStyle.CONST_REF_MUTABLES | TypeStyle.OPTIONAL_WRITES)
     for index, argument in enumerate(written):
-        if argument.type is OPTIONAL_TENSOR and not _passes_optional(function):
+        if argument.type is OPTIONAL_TENSOR and not passes_optional:
             message = f"`{function.name}` writes to the optional tensor `{argument.name}`"
             return message, f"write `{required_argument(argument)}`"
         for other in written[:index]:
@@ -81,27 +82,17 @@ def _with_own_alias(argument: Argument, function: NativeFunction) -> Argument:
     return make_argument(argument.name, argument.type, argument.default, annotation((letter,), True))
 
 
-def _passes_optional(function: NativeFunction) -> bool:
-    """Whether the C++ functions of an operator take a written tensor that may be missing."""
-    return bool(function.style & (TypeStyle.CONST_REF_MUTABLES | TypeStyle.OPTIONAL_WRITES))
-
-
 def _check_options(catalog: Catalog, sink: Diagnostics) -> None:
     """Tensor options, and a memory format beside them, have the types that can be packed."""
     for function in catalog.functions:
         options = function.arguments.options
         if options is None or function.is_synthesized:
             continue
-        packed = [
-            argument
-            for argument in function.arguments.all
-            if argument in options.all or argument.name == "memory_format"
-        ]
-        for argument in packed:
-            if argument.type.text not in _PACKED:
-                message = f"`{argument.name}` of `{function.name}` is of type `{argument.type}`, not `{argument.type}?`"
-                if argument.name == "memory_format":
-                    message = f"`memory_format` of `{function.name}` is of type `{argument.type}`, not `MemoryFormat?`"
+        for argument in function.arguments.all:
+            is_format = argument.name == "memory_format"
+            if (argument in options.all or is_format) and argument.type.text not in _PACKED:
+                wanted = "MemoryFormat?" if is_format else f"{argument.type}?"
+                message = f"`{argument.name}` of `{function.name}` is of type `{argument.type}`, not `{wanted}`"
                 sink.error(codes.OPTIONS_TYPE, message, function.entry)
 
 
@@ -125,16 +116,13 @@ def _check_groups(catalog: Catalog, sink: Diagnostics) -> None:
         if functional.arguments.options is None:
             continue
         for function in group.functions():
-            if function.arguments.options is None and not _has_tensor_out(function):
+            outs = [argument.name for argument in function.arguments.out if argument.type is TENSOR]
+            if function.arguments.options is None and "out" not in outs:
                 message = (
                     f"`{function.name}` has no tensor `out`, of which its functional form "
                     f"`{functional.name}` could take dtype, layout and device"
                 )
                 sink.error(codes.OPTIONS_OUT_OF_REACH, message, function.entry)
-
-
-def _has_tensor_out(function: NativeFunction) -> bool:
-    return any(argument.name == "out" and argument.type is TENSOR for argument in function.arguments.out)
 
 
 def _check_views(catalog: Catalog, sink: Diagnostics) -> None:
@@ -268,12 +256,10 @@ def _is_left_alone(function: NativeFunction, job: Job) -> bool:
     if function.has_composite_implicit or not function.arguments.writes:
         return False
     if not function.library.in_libtorch:
-        if any(key.name == "Functionalize" for key in function.kernels):
+        has_kernel = any(key.name == "Functionalize" for key in function.kernels)
+        if has_kernel or is_functionalized_by_pytorch(function):
             return False
-        return (
-            not is_functionalized_by_pytorch(function)
-            and functional_form(function, job.by_root[function.root_name]) is None
-        )
+        return functional_form(function, job.by_root[function.root_name]) is None
     names = NOT_FUNCTIONALIZED.in_any_release
     return function.name.text not in names and function.name.name not in names
 
@@ -284,7 +270,8 @@ _ENDINGS: Final = ("_ops", "_native", "_meta", "_dispatch")
 
 def check_header_names(job: Job, sink: Diagnostics) -> None:
     """Reports each operator that wants a header of another one's."""
-    if not job.options.per_operator_headers or not any(_is_suspect(name, job) for name in job.by_root):
+    has_suspects = any(stem in job.by_root for name in job.by_root for stem in _stems(name))
+    if not job.options.per_operator_headers or not has_suspects:
         return
     owners: dict[tuple[str, str], str] = {}
     for emitter in emitters(job, families_with("ops")):
@@ -314,19 +301,11 @@ def check_headers_of_pytorch(job: Job, sink: Diagnostics) -> None:
         if function.namespace == "aten" or not function.library.in_libtorch:
             continue
         hidden = job.rules.operators.intersection((name, *_stems(name)))
-        if not hidden:
-            continue
-        message = f"`{function.namespace}::{name}` needs the header `ops/{name}.h`, "
-        help = f"give the operator another name, such as `{function.namespace}_{name}`"
-        owner = max(hidden, key=len)
-        sink.error(
-            codes.HEADER_OF_PYTORCH, f"{message}which is that of PyTorch's own `{owner}`", function.entry, help=help
-        )
-
-
-def _is_suspect(name: str, job: Job) -> bool:
-    """Whether an operator's name reads like the name of another one's header."""
-    return any(stem in job.by_root for stem in _stems(name))
+        if hidden:
+            owner = f"which is that of PyTorch's own `{max(hidden, key=len)}`"
+            message = f"`{function.namespace}::{name}` needs the header `ops/{name}.h`, {owner}"
+            help = f"give the operator another name, such as `{function.namespace}_{name}`"
+            sink.error(codes.HEADER_OF_PYTORCH, message, function.entry, help=help)
 
 
 def _stems(name: str) -> tuple[str, ...]:
@@ -379,8 +358,10 @@ def checks_text(objects: Mapping[str, tuple[CheckedKernel, str]], scope: str) ->
     kernels = [kernel for kernel, _ in objects.values()]
     absent = ", ".join([f"{name}{{}}" for name in dict.fromkeys([kernel.name for kernel in kernels])])
     lines = [enclose(f"{scope}::absent_kernels", f"inline constexpr ::opwright::no_kernel {absent};")]
-    for namespace in dict.fromkeys([kernel.namespace for kernel in kernels]):
-        lines.append(enclose(namespace, f"using namespace ::{scope}::absent_kernels;"))
+    lines += [
+        enclose(namespace, f"using namespace ::{scope}::absent_kernels;")
+        for namespace in dict.fromkeys([kernel.namespace for kernel in kernels])
+    ]
     checks = [
         guard(
             kernel.condition,

@@ -177,22 +177,6 @@ class Job(FragmentContext):
     `extensions` is what plug-ins add to wrappers of external backends. `cache` has what `per_job` functions computed.
     """
 
-    __slots__ = (
-        "_deprecated",
-        "_derivatives",
-        "_shim_tables",
-        "by_root",
-        "cache",
-        "catalog",
-        "extensions",
-        "guests",
-        "more_inputs",
-        "native_aot",
-        "own_stubs",
-        "registration_text",
-        "static_backends",
-    )
-
     def __init__(
         self,
         catalog: Catalog,
@@ -321,7 +305,8 @@ class Emitter(Copyable, Generic[Unit]):
     """One file, or one family of files of the same template.
 
     `folder` names the install folder (`aten`, `ops`, `core`, `aoti`, `headeronly`, `autograd`, `python`), `template`
-    the template's name, or None if file slots and fragments give a slot `text` that is the whole file.
+    the template's name, or None if file slots and fragments give a slot `text` that is the whole file. A file that has
+    only its file slots needs neither `units` nor `fragment`.
     `file_slots` gives the slots that belong to the file and not to a unit. If units fill such a slot as well, their
     texts follow the file's own. All shards have the same file slots. `reads` are the facts about the whole job that
     fragments read besides their unit. Files that `belong_to_sources` are kept in the user's source tree: a run writes
@@ -343,9 +328,9 @@ class Emitter(Copyable, Generic[Unit]):
     name: str
     family: str
     template: str | None
-    units: Callable[[Job], Sequence[Unit]]
-    fragment: Callable[[Unit, FragmentContext], Slots]
     layout: OneFile | FilePerUnit[Unit] | Sharded[Unit]
+    units: Callable[[Job], Sequence[Unit]] = lambda _: ()
+    fragment: Callable[[Unit, FragmentContext], Slots] = lambda _unit, _context: {}
     folder: str = "aten"
     file_slots: Callable[[Job], Slots] = lambda _: {}
     reads: Sequence[DeclaredRead[Any]] = ()

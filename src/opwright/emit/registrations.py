@@ -50,7 +50,7 @@ def print_registrations(registrations: Iterable[Registration], end: str = "}") -
     return [
         line
         for (namespace, key), statements in blocks.items()
-        for line in (f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{", *map(_indent, statements), end)
+        for line in (f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{", *statements, end)
     ]
 
 
@@ -63,14 +63,10 @@ def _statement(registration: Registration) -> str:
     else:
         gap = "\n" if registration.breaks_line else " "
         text = f'm.impl("{operator}",{gap}{kernel});'
-    if not registration.condition:
-        return text
-    body = text.replace("\n", "\n  ")
-    return f"if ({registration.condition}) {{\n  {body}\n}}"
-
-
-def _indent(statement: str) -> str:
-    return "    " + statement.replace("\n", "\n    ")
+    if registration.condition:
+        body = text.replace("\n", "\n  ")
+        text = f"if ({registration.condition}) {{\n  {body}\n}}"
+    return "    " + text.replace("\n", "\n    ")
 
 
 #: The header with the kernels of policies of autocast.

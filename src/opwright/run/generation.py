@@ -26,6 +26,7 @@ from opwright.files.template import (
     STUBS_LAUNCHER,
     Templates,
     generated_comment,
+    template_comment,
     template_kind,
 )
 from opwright.files.writer import file_holds
@@ -221,13 +222,15 @@ class Generation:
 
     def _comment(self, template: str) -> str:
         """Comment of files with the program that made them, which is not the same for all of PyTorch's files."""
+        folder, _, name = template.rpartition("/")
+        if folder == "autograd":
+            return template_comment(name, self.request.options.autograd_templates)
         if not self.job.rules.comments_name_program:
             return generated_comment(basename(template), LAUNCHER)
         if template in STUB_TEMPLATES:
             return generated_comment(template, STUBS_LAUNCHER)
         if ":" in template:
             return generated_comment(template, PLUGIN_LAUNCHER)
-        folder, _, name = template.rpartition("/")
         if not folder:
             return generated_comment(name, LAUNCHER)
         if folder in _LAUNCHERS:

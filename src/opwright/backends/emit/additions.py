@@ -11,8 +11,7 @@ from opwright.backends.emit.sections import SectionAdditions, SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate_with
-from opwright.emit.aten.backend import Backend, KernelWrapper, WrappedUnit, WrapperKind
-from opwright.emit.aten.register.additions import KernelCallee, WrapperAdditions
+from opwright.emit.aten.backend import Backend, KernelCallee, KernelWrapper, WrappedUnit, WrapperAdditions, WrapperKind
 from opwright.emit.aten.register.kernel_calls import converted_result, returns_arguments
 from opwright.emit.aten.register.registration import wrapper_of
 from opwright.emit.aten.register.wrapper import passed_outs

@@ -13,8 +13,7 @@ from opwright.backends.emit.sections import SectionFile, section_files
 from opwright.cpp.text import include_line, quoted_include_line
 from opwright.emit.aten.backend import WrappedUnit, units_of
 from opwright.emit.aten.dispatch_key_headers import function_declarations
-from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 
 
 def has_dispatch_functions(file: SectionFile) -> bool:
@@ -63,12 +62,12 @@ def _emitters_of(file: SectionFile) -> Iterator[AnyEmitter]:
         (f"{file.name}Functions.h", "DispatchKeyFunctions.h", _tensor_header),
         (f"{file.name}Functions_inl.h", "DispatchKeyFunctions_inl.h", _all_headers),
     ):
-        yield whole_file(
-            path,
+        yield Emitter(
             name=f"external_{path.removesuffix('.h').lower()}_header",
             family="backend",
             template=template,
             folder="backend",
+            layout=OneFile(path),
             file_slots=partial(slots, file),
         )
     yield Emitter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from opwright.backends.emit.kernel_signatures import checked_kernels
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
@@ -13,6 +13,7 @@ from opwright.emit.aten.backend import (
     KernelUnit,
     OverloadChoices,
     WrappedUnit,
+    WrapperAdditions,
     WrapperChoices,
     group_indices,
     members,
@@ -29,9 +30,6 @@ from opwright.model.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic
 from opwright.source.records import NamedTuple
-
-if TYPE_CHECKING:
-    from opwright.emit.aten.register.additions import WrapperAdditions
 
 #: The sections that PyTorch's generator knows.
 REFERENCE_SECTIONS: Final = ("supported", "autograd")
@@ -76,10 +74,10 @@ class SectionFile:
             external=True,
             device_guard=backend.device_guard and not self.is_autocast,
             class_name=backend.class_name,
-            generates_kernels=False,
+            generates=False,
             callees={function: callee for function, entry in wrapped.items() if (callee := self._own_callee(entry))},
-            display_name=backend.display_key(section.key),
-            allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
+            shown_name=backend.display_key(section.key),
+            default_allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
             derived=derived,
             guard=(options.guard or Guard()).type,
             choices=WrapperChoices(

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import dispatcher, native
 from opwright.cpp.signature import Signature
+from opwright.cpp.translation import TypeConversion
 from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.dispatch_key import (
     ANY_DEVICE_GUARD,
@@ -22,17 +24,18 @@ from opwright.model.dispatch_key import (
     Allocation,
     DispatchKey,
 )
-from opwright.model.hooks import Implementation
+from opwright.model.hooks import Hook, Implementation
 from opwright.model.library import Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.records import NamedTuple, not_fingerprinted
+from opwright.source.records import NamedTuple, frozen_fields, not_fingerprinted
 
 if TYPE_CHECKING:
-    from opwright.emit.aten.register.additions import WrapperAdditions
+    from dataclasses import KW_ONLY
+
 
 KernelUnit: TypeAlias = "NativeFunction | NativeFunctionsGroup"
 """A group of overloads that share their implementation, or an overload on its own."""
@@ -53,6 +56,35 @@ class WrapperKind(enum.Enum):
 
 WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKind], ...]]
 """A unit with the overloads that get a wrapper, and the kind of each wrapper."""
+
+
+class KernelCallee(NamedTuple):
+    """A kernel that a wrapper calls: the C++ function, its signature, and conversions of types besides PyTorch's.
+
+    `family` is the name by which a selector's statements refer to the kernel.
+    """
+
+    function: str
+    signature: Signature
+    conversions: tuple[TypeConversion, ...] = ()
+    family: str = ""
+
+
+@frozen_fields
+class WrapperAdditions:
+    """What plug-ins add to a wrapper.
+
+    `hooks` stand inside those of the backend file. `callees` are the kernels in place of the usual one; with several,
+    `selection` has the statements that choose. `includes` are the headers that the code needs.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    callees: tuple[KernelCallee, ...] = ()
+    selection: str = ""
+    includes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.hooks or self.callees)
 
 
 class KernelWrapper(NamedTuple):
@@ -101,87 +133,56 @@ class OverloadChoices(NamedTuple):
 #: The choices of backends without a backend file.
 NO_CHOICES: Final = WrapperChoices()
 
-#: What backends have whose wrappers call all kernels by their names.
-NO_CALLEES: Final[Mapping[NativeFunction, str]] = {}
-
-#: What backends have whose wrappers begin with no statement of their own.
-NO_CHECKS: Final[Mapping[NativeFunction, str]] = {}
-
-#: What backends have whose wrappers pass all arguments on as they are.
-NOTHING_PASSED: Final[Mapping[NativeFunction, Mapping[str, str]]] = {}
-
 
 @not_fingerprinted(kernels=_OF_UNITS, callees=_OF_UNITS, derived=_OF_UNITS)
+@frozen_fields
 class Backend:
     """Kernels of one dispatch key, and the choices that decide how they are wrapped.
 
     `out_is_primary`: the out overload implements a group, otherwise the functional overload does. `external` kernels
     are defined outside PyTorch: they have the dispatcher's convention, and are static members of `class_name` if it is
     given. `device_guard`: wrappers check devices and set the current one. `symint`: wrappers take symbolic integers.
-    `generates_kernels`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
+    `generates`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
     `callees`: expressions that wrappers call instead of the names of kernels, or the classes of structured kernels.
-    `allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device guard
-    whose type is `guard`. `display_name` stands in C++ names instead of the key's name. `derived` are the functional
-    and in-place overloads without a kernel whose wrappers call the kernel of the out overload. `choices` are those of a
-    backend file. `checks` are the statements that the wrappers of some overloads begin with, and `passed` the
-    expressions that they pass to kernels in place of some arguments.
+    `default_allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device
+    guard whose type is `guard`. `shown_name` stands in C++ names instead of the key's name. `derived` are the
+    functional and in-place overloads without a kernel whose wrappers call the kernel of the out overload. `choices` are
+    those of a backend file. `checks` are the statements that the wrappers of some overloads begin with, and `passed`
+    the expressions that they pass to kernels in place of some arguments.
     """
 
-    __slots__ = (
-        "allocation",
-        "callees",
-        "checks",
-        "choices",
-        "class_name",
-        "derived",
-        "device_guard",
-        "display_name",
-        "external",
-        "generates_kernels",
-        "guard",
-        "kernels",
-        "key",
-        "out_is_primary",
-        "passed",
-        "symint",
-    )
+    key: DispatchKey
+    kernels: Mapping[NativeFunction, Kernel]
+    _: KW_ONLY
+    out_is_primary: bool = True
+    external: bool = False
+    device_guard: bool = False
+    symint: bool = True
+    class_name: str | None = None
+    generates: bool | None = None
+    default_allocation: Allocation | None = None
+    callees: Mapping[NativeFunction, str] = MappingProxyType({})
+    shown_name: str = ""
+    guard: str = ANY_DEVICE_GUARD
+    derived: frozenset[NativeFunction] = frozenset()
+    choices: WrapperChoices = NO_CHOICES
+    checks: Mapping[NativeFunction, str] = MappingProxyType({})
+    passed: Mapping[NativeFunction, Mapping[str, str]] = MappingProxyType({})
 
-    def __init__(
-        self,
-        key: DispatchKey,
-        kernels: Mapping[NativeFunction, Kernel],
-        *,
-        out_is_primary: bool = True,
-        external: bool = False,
-        device_guard: bool = False,
-        symint: bool = True,
-        class_name: str | None = None,
-        generates_kernels: bool | None = None,
-        allocation: Allocation | None = None,
-        callees: Mapping[NativeFunction, str] = NO_CALLEES,
-        display_name: str = "",
-        guard: str = ANY_DEVICE_GUARD,
-        derived: frozenset[NativeFunction] = frozenset(),
-        choices: WrapperChoices = NO_CHOICES,
-        checks: Mapping[NativeFunction, str] = NO_CHECKS,
-        passed: Mapping[NativeFunction, Mapping[str, str]] = NOTHING_PASSED,
-    ) -> None:
-        self.key: Final = key
-        self.display_name: Final = display_name or key.name
-        self.kernels: Final = kernels
-        self.out_is_primary: Final = out_is_primary
-        self.external: Final = external
-        self.device_guard: Final = device_guard
-        self.symint: Final = symint
-        self.class_name: Final = class_name
-        self.allocation: Final = key.allocation or allocation
-        self.callees: Final = callees
-        self.guard: Final = guard
-        self.derived: Final = derived
-        self.choices: Final = choices
-        self.checks: Final = checks
-        self.passed: Final = passed
-        self.generates_kernels: Final = bool(kernels) if generates_kernels is None else generates_kernels
+    @property
+    def display_name(self) -> str:
+        """What stands for the key in C++ names."""
+        return self.shown_name or self.key.name
+
+    @property
+    def allocation(self) -> Allocation | None:
+        """How wrappers of structured kernels get outputs."""
+        return self.key.allocation or self.default_allocation
+
+    @property
+    def generates_kernels(self) -> bool:
+        """Whether keys whose wrappers come from shape functions have them."""
+        return bool(self.kernels) if self.generates is None else self.generates
 
     def overload_choices(self, function: NativeFunction) -> OverloadChoices:
         """Rows of all tables for an overload."""

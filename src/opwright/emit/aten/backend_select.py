@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.convention import dispatcher, native
-from opwright.emit.aten.units import include
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.aten.units import file_emitter, include
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.model.native_function import NativeFunction
 
 
@@ -51,18 +51,5 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the file."""
-    return [
-        Emitter(
-            name="register_backend_select_source",
-            family="sources",
-            template="RegisterBackendSelect.cpp",
-            units=factories,
-            fragment=_fragment,
-            layout=OneFile("RegisterBackendSelect.cpp"),
-            file_slots=lambda job: {
-                "ops_headers": (),
-                "backend_select_method_definitions": (),
-                "backend_select_function_registrations": (),
-            },
-        )
-    ]
+    slots = ("ops_headers", "backend_select_method_definitions", "backend_select_function_registrations")
+    return [file_emitter("register_backend_select_source", "RegisterBackendSelect.cpp", factories, _fragment, slots)]

@@ -13,8 +13,8 @@ from typing import Final
 from opwright.convention import dispatcher, native
 from opwright.cpp.binding import Expression
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import NO_SLOTS, include, own_name, with_own_headers
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.aten.units import NO_SLOTS, file_emitter, include, own_name, with_own_headers
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 
@@ -119,7 +119,12 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
         f"  resize_out_helper({argument.name}, {result});\n  copy_arg({argument.name}, {result});"
         for argument, result in zip(schema.arguments.out, results, strict=False)
     ]
-    copies = "\n".join(copied + _written_back(out, results[len(copied) :]))
+    # Out forms of PyTorch's do not write to other arguments.
+    written = [
+        argument.name for argument in out.arguments.non_out if argument.is_write and out.library.takes_any_schema
+    ]
+    copied += [f"  copy_arg({name}, {result});" for name, result in zip(written, results[len(copied) :], strict=False)]
+    copies = "\n".join(copied)
     returned = dispatcher.returned_arguments(schema)
     values = [results[index] if name is None else name for index, name in enumerate(returned)]
     return f"""
@@ -129,14 +134,6 @@ def out_kernel(group: NativeFunctionsGroup) -> str | None:
   {dispatcher.return_statement(schema.returns, values, out.style)}
 }}
 """
-
-
-def _written_back(out: NativeFunction, results: list[str]) -> list[str]:
-    """Copies into other arguments that an out form writes. Such forms of PyTorch's do not write to them."""
-    if not out.library.takes_any_schema:
-        return []
-    written = [argument.name for argument in out.arguments.non_out if argument.is_write]
-    return [f"  copy_arg({name}, {result});" for name, result in zip(written, results, strict=True)]
 
 
 _KERNELS: Final[dict[str, Callable[[NativeFunctionsGroup], str | None]]] = {
@@ -174,16 +171,6 @@ def _fragment(unit: ViewGroup | NativeFunctionsGroup, context: FragmentContext) 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of `CompositeViewCopyKernels.cpp`."""
-    path = "CompositeViewCopyKernels.cpp"
     slots = ("ops_headers", _VIEW_COPIES, *_KERNELS)
-    return [
-        Emitter(
-            name="composite_view_copy_kernels_source",
-            family="sources",
-            template=path,
-            units=_units,
-            fragment=_fragment,
-            layout=OneFile(path),
-            file_slots=lambda job: {slot: [] for slot in slots},
-        )
-    ]
+    name, path = "composite_view_copy_kernels_source", "CompositeViewCopyKernels.cpp"
+    return [file_emitter(name, path, _units, _fragment, slots)]

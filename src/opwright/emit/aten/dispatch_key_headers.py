@@ -14,9 +14,16 @@ from opwright.convention import public_api
 from opwright.convention.public_api import CppSignature
 from opwright.cpp import namespaces
 from opwright.cpp.text import include_line
-from opwright.emit.aten.backend import Backend, KernelUnit, WrappedUnit, backends, has_functions_header, wrapped_units
-from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.aten.backend import (
+    Backend,
+    KernelUnit,
+    WrappedUnit,
+    backends,
+    has_functions_header,
+    public_namespace,
+    wrapped_units,
+)
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import Kernel, NativeFunction
@@ -88,17 +95,13 @@ def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: Frag
 def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
     """Root names with wrappers of the backend."""
     roots: dict[str, list[WrappedUnit]] = {}
-    for unit, kinds in wrapped_units(job)[backend.key]:
-        roots.setdefault(unit.root_name, []).append((unit, kinds))
+    for wrapped in wrapped_units(job)[backend.key]:
+        roots.setdefault(wrapped[0].root_name, []).append(wrapped)
     return [(name, tuple(wrappers)) for name, wrappers in roots.items()]
 
 
 def _header(backend: Backend, root: RootWrappers, context: FragmentContext) -> Slots:
     return {"dispatch_namespaced_declarations": declarations(root[1], backend, context)}
-
-
-def _namespace(backend: Backend, job: Job) -> Slots:
-    return {"dispatch_namespace": backend.key.lower}
 
 
 def _all_headers(backend: Backend, job: Job) -> Slots:
@@ -131,31 +134,24 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
 
 def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
     """Namespace of a unit's dispatch-key functions."""
-    kernel, library = backend.kernel(unit), unit.library
-    if kernel is None or not library.kernels_in_native:
-        return f"{library.api}::{backend.key.lower}"
-    return kernel.namespace.replace("native", backend.key.lower)
-
-
-def _plain_file_slots(backend: Backend, job: Job) -> Slots:
-    return {"inline_headers": f"#include <ATen/{backend.key.name}Functions_inl.h>"}
+    return f"{public_namespace(backend.kernel(unit), unit.library)}::{backend.key.lower}"
 
 
 def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
     name, lower = backend.key.name, backend.key.lower
     all_emitters: list[AnyEmitter] = [
-        whole_file(
-            f"{name}Functions.h",
+        Emitter(
             name=f"{lower}_functions_header",
             family="headers",
             template="DispatchKeyFunctions.h",
-            file_slots=partial(_plain_file_slots, backend),
+            layout=OneFile(f"{name}Functions.h"),
+            file_slots=lambda job: {"inline_headers": f"#include <ATen/{name}Functions_inl.h>"},
         ),
-        whole_file(
-            f"{name}Functions_inl.h",
+        Emitter(
             name=f"{lower}_functions_inl_header",
             family="headers",
             template="DispatchKeyFunctions_inl.h",
+            layout=OneFile(f"{name}Functions_inl.h"),
             file_slots=partial(_all_headers, backend),
         ),
     ]
@@ -168,7 +164,7 @@ def _emitters_of(backend: Backend, job: Job) -> list[AnyEmitter]:
                 folder="ops",
                 units=partial(_roots, backend),
                 fragment=partial(_header, backend),
-                file_slots=partial(_namespace, backend),
+                file_slots=lambda job: {"dispatch_namespace": lower},
                 layout=FilePerUnit(lambda root: f"{root[0]}_{lower}_dispatch.h"),
             )
         )

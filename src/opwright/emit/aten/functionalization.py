@@ -68,19 +68,11 @@ def registered_functions(unit: FunctionalizedUnit, rules: Rules) -> list[NativeF
 def definitions(unit: FunctionalizedUnit, rules: Rules) -> list[str]:
     """Kernels of a unit's functions."""
     if isinstance(unit, ViewGroup):
-        if unit.composite:
-            return []
-        texts = [_view_definition(unit.view, unit, rules)]
-        if unit.view_inplace is not None:
-            texts.append(_view_definition(unit.view_inplace, unit, rules))
-        return texts
+        views = () if unit.composite else (unit.view, unit.view_inplace)
+        return [_view_definition(view, unit, rules) for view in views if view is not None]
     if isinstance(unit, NativeFunctionsGroup):
-        written = (unit.out, unit.inplace, unit.mutable)
-        return [
-            write_definition(write_kernel(function, unit.functional, rules))
-            for function in written
-            if function is not None
-        ]
+        written = [function for function in (unit.out, unit.inplace, unit.mutable) if function is not None]
+        return [write_definition(write_kernel(function, unit.functional, rules)) for function in written]
     return []
 
 
@@ -92,19 +84,11 @@ def _view_definition(function: NativeFunction, group: ViewGroup, rules: Rules) -
 def functionalized_units(job: Job) -> list[FunctionalizedUnit]:
     """Groups, the view groups, then the functions in neither."""
     catalog = job.catalog
-    groups: list[FunctionalizedUnit] = [group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)]
-    views: list[FunctionalizedUnit] = [group for group in catalog.view_groups if isinstance(group, ViewGroup)]
-    return (
-        groups
-        + views
-        + [function for function in catalog.functions if function.group is None and function.view_group is None]
-    )
-
-
-def _includes(unit: FunctionalizedUnit) -> list[str]:
-    if isinstance(unit, ViewGroup):
-        return view_group_includes(unit)
-    return operator_includes(unit.functions() if isinstance(unit, NativeFunctionsGroup) else [unit])
+    return [
+        *[group for group in catalog.groups if isinstance(group, NativeFunctionsGroup)],
+        *[group for group in catalog.view_groups if isinstance(group, ViewGroup)],
+        *[function for function in catalog.functions if function.group is None and function.view_group is None],
+    ]
 
 
 def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
@@ -112,7 +96,11 @@ def _fragment(unit: FunctionalizedUnit, context: FragmentContext) -> Slots:
     if context.selection.everything:
         code["func_definitions"] = definitions(unit, context.rules)
         code["func_registrations"] = [registration(function) for function in registered_functions(unit, context.rules)]
-    return with_own_headers(_includes(unit), code, context)
+    if isinstance(unit, ViewGroup):
+        includes = view_group_includes(unit)
+    else:
+        includes = operator_includes(unit.functions() if isinstance(unit, NativeFunctionsGroup) else [unit])
+    return with_own_headers(includes, code, context)
 
 
 def _shards(job: Job) -> int:

@@ -190,19 +190,14 @@ def write_definition(kernel: WriteKernel) -> str:
     function, functional = kernel.function, kernel.functional
     operators = function.library.operators
     tensors = [argument for argument in function.arguments.all if argument.type.is_tensor_like]
-    all_written = " && ".join(
-        ["true"] + [_is_functional(tensor.name) for tensor in tensors if tensor.annotation is not None]
-    )
+    written = [tensor.name for tensor in tensors if tensor.annotation is not None]
     read = [tensor for tensor in tensors if tensor.annotation is None]
-    any_read = " || ".join(["false"] + [_is_functional(argument.name) for argument in read])
-    any_xla = " || ".join(
-        ["false"]
-        + [
-            f"{argument.name}.device().type() == c10::DeviceType::XLA"
-            for argument in read
-            if argument.type.text == "Tensor"
-        ]
-    )
+    of_xla = [
+        f"{tensor.name}.device().type() == c10::DeviceType::XLA" for tensor in read if tensor.type.text == "Tensor"
+    ]
+    all_written = " && ".join(["true", *map(_is_functional, written)])
+    any_read = " || ".join(["false", *[_is_functional(tensor.name) for tensor in read]])
+    any_xla = " || ".join(["false", *of_xla])
     meta = ", ".join([plan.meta.text for plan in kernel.passed])
     result = shared_types.returns_type(functional.schema.returns, function.style).value
     return f"""

@@ -13,6 +13,7 @@ from opwright.cpp.translation import translate
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS, operator_headers
 from opwright.emit.aten.units import (
     RootOverloads,
+    file_emitter,
     include,
     includes,
     key_set_parameter,
@@ -20,7 +21,6 @@ from opwright.emit.aten.units import (
     overloads,
     own_name,
     roots,
-    whole_file,
 )
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
@@ -75,16 +75,12 @@ def _root_header(root: RootOverloads, context: FragmentContext) -> Slots:
     functions = root[1]
     backends = context.read(STATIC_BACKENDS)
     return {
-        "static_dispatch_ops_headers": [line for function in functions for line in operator_headers(function, backends)]
-        if backends
-        else (),
+        "static_dispatch_ops_headers": [
+            line for function in functions for line in operator_headers(function, backends)
+        ],
         "operator_includes": include(functions[0], "_ops"),
         "function_definitions": [definition(function) for function in functions],
     }
-
-
-def _declarations(function: NativeFunction, context: FragmentContext) -> Slots:
-    return {"Functions_declarations": (definition(function),)}
 
 
 def method_slots(function: NativeFunction, context: FragmentContext) -> Slots:
@@ -123,27 +119,19 @@ inline {signature.declaration(first=key_set_parameter(function))} {{
     return texts
 
 
-def _redispatch(function: NativeFunction, context: FragmentContext) -> Slots:
-    return {"function_redispatch_definitions": redispatch_definitions(function)}
-
-
-def _aggregate_emitters() -> list[AnyEmitter]:
-    return [
-        Emitter(
-            name="functions_header",
-            family="headers",
-            template="Functions.h",
-            units=overloads,
-            fragment=_declarations,
-            layout=OneFile("Functions.h"),
-            file_slots=lambda job: {
-                "Functions_includes": ("#include <ATen/Operators.h>",),
-            },
-        )
-    ]
-
-
-def _per_operator() -> list[AnyEmitter]:
+def _headers(job: Job) -> list[AnyEmitter]:
+    if not job.options.per_operator_headers:
+        return [
+            Emitter(
+                name="functions_header",
+                family="headers",
+                template="Functions.h",
+                units=overloads,
+                fragment=lambda function, context: {"Functions_declarations": (definition(function),)},
+                layout=OneFile("Functions.h"),
+                file_slots=lambda job: {"Functions_includes": ("#include <ATen/Operators.h>",)},
+            )
+        ]
     return [
         Emitter(
             name="function_headers",
@@ -155,11 +143,11 @@ def _per_operator() -> list[AnyEmitter]:
             reads=(STATIC_BACKENDS,),
             layout=FilePerUnit(lambda root: f"{root[0]}.h"),
         ),
-        whole_file(
-            "Functions.h",
+        Emitter(
             name="functions_header",
             family="headers",
             template="Functions.h",
+            layout=OneFile("Functions.h"),
             file_slots=lambda job: {"Functions_includes": includes("", None, job), "Functions_declarations": ()},
         ),
     ]
@@ -168,32 +156,35 @@ def _per_operator() -> list[AnyEmitter]:
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the functions and methods."""
     return [
-        *(_per_operator() if job.options.per_operator_headers else _aggregate_emitters()),
-        whole_file("Functions.cpp", name="functions_source", family="sources", template="Functions.cpp"),
+        *_headers(job),
         Emitter(
-            name="tensor_body_header",
-            family="headers",
-            template="TensorBody.h",
-            folder="core",
-            units=methods,
-            fragment=method_slots,
-            layout=OneFile("TensorBody.h"),
-            file_slots=lambda job: {"tensor_method_declarations": (), "tensor_method_definitions": ()},
+            name="functions_source",
+            family="sources",
+            template="Functions.cpp",
+            layout=OneFile("Functions.cpp"),
         ),
-        whole_file(
-            "TensorMethods.cpp",
+        file_emitter(
+            "tensor_body_header",
+            "TensorBody.h",
+            methods,
+            method_slots,
+            ("tensor_method_declarations", "tensor_method_definitions"),
+            family="headers",
+            folder="core",
+        ),
+        Emitter(
             name="tensor_methods_source",
             family="sources",
             template="TensorMethods.cpp",
             folder="core",
+            layout=OneFile("TensorMethods.cpp"),
         ),
-        Emitter(
-            name="redispatch_functions_header",
+        file_emitter(
+            "redispatch_functions_header",
+            "RedispatchFunctions.h",
+            overloads,
+            lambda function, context: {"function_redispatch_definitions": redispatch_definitions(function)},
+            ("function_redispatch_definitions",),
             family="headers",
-            template="RedispatchFunctions.h",
-            units=overloads,
-            fragment=_redispatch,
-            layout=OneFile("RedispatchFunctions.h"),
-            file_slots=lambda job: {"function_redispatch_definitions": ()},
         ),
     ]

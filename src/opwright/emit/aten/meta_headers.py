@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from opwright.convention import structured
 from opwright.emit.aten.backend import units_by_root
-from opwright.emit.aten.units import includes, whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.aten.units import includes
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.model.library import PYTORCH, Library
 from opwright.model.native_function import NativeFunctionsGroup, Precomputed
 
@@ -95,11 +95,11 @@ def _file_slots(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the headers of shape functions."""
     all_emitters: list[AnyEmitter] = [
-        whole_file(
-            "NativeMetaFunctions.h",
+        Emitter(
             name="native_meta_functions_header",
             family="headers",
             template="NativeMetaFunctions.h",
+            layout=OneFile("NativeMetaFunctions.h"),
             file_slots=_file_slots,
         )
     ]

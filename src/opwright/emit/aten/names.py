@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from opwright.emit.aten.units import overloads, whole_file
+from opwright.emit.aten.units import file_emitter, overloads
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction
 
@@ -46,32 +46,23 @@ def tags(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the three files."""
     return [
-        whole_file(
-            "aten_interned_strings.h",
+        Emitter(
             name="interned_strings_header",
             family="headers",
             template="aten_interned_strings.h",
             folder="core",
+            layout=OneFile("aten_interned_strings.h"),
             file_slots=interned_strings,
             line_names=r"_\(aten, (?P<operator>\w+)\)",
         ),
-        whole_file(
-            "enum_tag.h",
+        Emitter(
             name="enum_tag_header",
             family="headers",
             template="enum_tag.h",
             folder="headeronly" if job.rules.enum_tag_is_header_only else "core",
+            layout=OneFile("enum_tag.h"),
             file_slots=tags,
             line_names=r"(?P<tag>\w+),?$",
         ),
-        Emitter(
-            name="operator_list_source",
-            family="sources",
-            template="ATenOpList.cpp",
-            folder="core",
-            units=overloads,
-            fragment=name_entry,
-            layout=OneFile("ATenOpList.cpp"),
-            file_slots=lambda job: {"aten_ops": ()},
-        ),
+        file_emitter("operator_list_source", "ATenOpList.cpp", overloads, name_entry, ("aten_ops",), folder="core"),
     ]

@@ -5,11 +5,12 @@ The files are `NativeAotStubs.h` and `NativeAotStubs.cpp`, in releases that have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.convention import structured
-from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.emit.aten.units import file_emitter
+from opwright.emit.emitter import AnyEmitter, DeclaredRead, FragmentContext, Job, Slots, per_job
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.more_inputs import NativeAotKernel
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -96,18 +97,8 @@ _DECLARATIONS: Final = "native_aot_stub_declarations"
 _DEFINITIONS: Final = "native_aot_stub_definitions"
 
 
-def _emitter(
-    name: str, family: str, file: str, fragment: Callable[[NativeAotKernel, FragmentContext], Slots], slot: str
-) -> AnyEmitter:
-    return Emitter(
-        name=name,
-        family=family,
-        template=file,
-        units=lambda job: job.native_aot,
-        fragment=fragment,
-        file_slots=lambda job: {slot: []},
-        layout=OneFile(file),
-    )
+def _units(job: Job) -> Sequence[NativeAotKernel]:
+    return job.native_aot
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -115,6 +106,8 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if not job.rules.native_aot_stubs:
         return []
     return [
-        _emitter("native_aot_stubs_header", "headers", "NativeAotStubs.h", _declaration, _DECLARATIONS),
-        _emitter("native_aot_stubs_source", "sources", "NativeAotStubs.cpp", _definition, _DEFINITIONS),
+        file_emitter(
+            "native_aot_stubs_header", "NativeAotStubs.h", _units, _declaration, (_DECLARATIONS,), family="headers"
+        ),
+        file_emitter("native_aot_stubs_source", "NativeAotStubs.cpp", _units, _definition, (_DEFINITIONS,)),
     ]

@@ -13,8 +13,18 @@ from opwright.cpp import namespaces
 from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import KernelUnit, kernel_signature, members, units_by_root
 from opwright.emit.aten.dispatch_key_headers import class_macro, kernel_macro
-from opwright.emit.aten.units import includes, whole_file
-from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.emit.aten.units import includes
+from opwright.emit.emitter import (
+    AnyEmitter,
+    DeclaredRead,
+    Emitter,
+    FilePerUnit,
+    FragmentContext,
+    Job,
+    OneFile,
+    Slots,
+    per_job,
+)
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.release.rules import Rules
@@ -116,10 +126,6 @@ def structured_class_body(group: NativeFunctionsGroup, kernel: Kernel, class_nam
     )
 
 
-def _roots(job: Job) -> list[RootUnits]:
-    return list(units_by_root(job).items())
-
-
 #: The ranks of the dispatch keys that have kernels.
 _KEY_RANKS: Final[DeclaredRead[Mapping[DispatchKey, int]]] = DeclaredRead(
     "key_ranks", key_ranks, depends_on=lambda job: _first_functions(job).values()
@@ -147,11 +153,11 @@ def _file_slots(job: Job) -> Slots:
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the headers of native kernels."""
     all_emitters: list[AnyEmitter] = [
-        whole_file(
-            "NativeFunctions.h",
+        Emitter(
             name="native_functions_header",
             family="headers",
             template="NativeFunctions.h",
+            layout=OneFile("NativeFunctions.h"),
             file_slots=_file_slots,
         )
     ]
@@ -162,7 +168,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
                 family="headers",
                 template="NativeFunction.h",
                 folder="ops",
-                units=_roots,
+                units=lambda job: list(units_by_root(job).items()),
                 fragment=_header,
                 reads=(_KEY_RANKS,),
                 layout=FilePerUnit(lambda root: f"{root[0]}_native.h"),

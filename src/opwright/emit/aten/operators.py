@@ -21,7 +21,6 @@ from opwright.emit.aten.units import (
     includes,
     key_set_parameter,
     methods,
-    no_units,
     overloads,
     own_name,
     roots,
@@ -119,7 +118,7 @@ def _collect(
     name: str,
     file: str,
     headers: Callable[[Job], Sequence[str]],
-    units: Callable[[Job], Sequence[NativeFunction]] = no_units,
+    units: Callable[[Job], Sequence[NativeFunction]] = lambda _: (),
 ) -> AnyEmitter:
     """Header `{file}.h`, with includes and the classes of some overloads."""
     declarations = f"{file}_declarations"

@@ -6,8 +6,8 @@ import json
 from typing import Final
 
 from opwright.convention import dispatcher
-from opwright.emit.aten.units import overloads
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.aten.units import file_emitter, overloads
+from opwright.emit.emitter import AnyEmitter, Job
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, COMPOSITE_IMPLICIT_NESTED
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
@@ -31,20 +31,16 @@ def declaration(function: NativeFunction) -> str:
     return f"{dispatcher.signature(function).definition()}; // {facts}\n"
 
 
-def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
-    return {"registration_declarations": (declaration(function),)}
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the header."""
+    slot = "registration_declarations"
     return [
-        Emitter(
-            name="registration_declarations_header",
+        file_emitter(
+            "registration_declarations_header",
+            "RegistrationDeclarations.h",
+            overloads,
+            lambda function, context: {slot: (declaration(function),)},
+            (slot,),
             family="headers",
-            template="RegistrationDeclarations.h",
-            units=overloads,
-            fragment=_fragment,
-            layout=OneFile("RegistrationDeclarations.h"),
-            file_slots=lambda job: {"registration_declarations": ()},
         )
     ]

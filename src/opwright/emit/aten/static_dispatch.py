@@ -55,14 +55,10 @@ def operator_headers(function: NativeFunction, backends: Backends) -> list[str]:
     """Includes of the headers that declare the functions of the operator's static calls, one for each backend."""
     if function.manual_kernel_registration:
         return []
-    headers = []
-    for backend in backends:
-        # The kernels of a delegate are generated from its structured overload, whose entry names them.
-        kernel = function.structured_delegate is not None or backend in function.kernels
-        key = backend if kernel else _fallback(function)
-        if key is not None:
-            headers.append(include(function, f"_{key.lower}_dispatch"))
-    return headers
+    # The kernels of a delegate are generated from its structured overload, whose entry names them.
+    has_all = function.structured_delegate is not None
+    keys = [backend if has_all or backend in function.kernels else _fallback(function) for backend in backends]
+    return [include(function, f"_{key.lower}_dispatch") for key in keys if key is not None]
 
 
 class Caller(NamedTuple):

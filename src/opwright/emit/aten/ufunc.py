@@ -37,42 +37,34 @@ def ufunc_groups(job: Job) -> list[NativeFunctionsGroup]:
 
 
 def check_ufunc(group: NativeFunctionsGroup) -> None:
-    """Raise Fault if the group's kernels cannot be generated from its loops."""
-    _check_arguments(group)
-    _check_loops(group)
-
-
-def _check_arguments(group: NativeFunctionsGroup) -> None:
-    for argument in group.functional.arguments.non_out:
+    """Raise Fault if the group names loops from which its kernels cannot be generated."""
+    loops = group.out.ufunc
+    for argument in group.functional.arguments.non_out if loops else ():
         if argument.type not in (TENSOR, SCALAR):
             subject = f"argument `{argument.name}` of `{group.out.name}`"
             message = f"{subject} is of type `{argument.type}`, which loops cannot pass on"
             raise Fault.at(codes.UFUNC_ARGUMENT, message, group.out.entry)
+    fault = _fault_of_loops(group) if loops else ""
+    if fault:
+        message = f"no kernel can be generated from the loops of `{group.out.name}`: {fault}"
+        raise Fault.at(codes.UFUNC_LOOPS, message, group.out.entry)
 
 
-def _check_loops(group: NativeFunctionsGroup) -> None:
+def _fault_of_loops(group: NativeFunctionsGroup) -> str:
+    """What is wrong with the loops of a group, if anything is."""
     loops = group.out.ufunc
-    fault = None
     if len({loops[key].name for key in _SHARED_LOOPS if key in loops}) > 1:
-        fault = "ScalarOnly and Generic name different functions"
-    elif not all(key in loops for key in _functor_keys(group)) and not any(key in loops for key in _SHARED_LOOPS):
-        fault = "neither Generic nor ScalarOnly names a scalar function"
-    elif any(key in loops for key in ufunc.HELD_TENSOR) and len(ufunc.tensors(group)) != 2:
-        fault = "a functor for a tensor and a scalar tensor is named, and the function does not take two tensors"
-    else:
-        scalars, vectors = (_by_dtype(loops, choices) for choices in _CHOICES.values())
-        missing = [dtype for dtype in vectors if dtype not in scalars]
-        uncalled = [dtype for dtype, functors in _functors(group).items() if UfuncKey.CUDAFunctor not in functors]
-        if missing:
-            fault = f"there is a loop over vectors for {', '.join(missing)} and none over scalars"
-        elif uncalled:
-            fault = f"there is no CUDAFunctor for {', '.join(uncalled)}, only functors that take a scalar"
-    if fault is not None:
-        raise Fault.at(
-            codes.UFUNC_LOOPS,
-            f"no kernel can be generated from the loops of `{group.out.name}`: {fault}",
-            group.out.entry,
-        )
+        return "ScalarOnly and Generic name different functions"
+    if not all(key in loops for key in _functor_keys(group)) and not any(key in loops for key in _SHARED_LOOPS):
+        return "neither Generic nor ScalarOnly names a scalar function"
+    if any(key in loops for key in ufunc.HELD_TENSOR) and len(ufunc.tensors(group)) != 2:
+        return "a functor for a tensor and a scalar tensor is named, and the function does not take two tensors"
+    scalars, vectors = (_by_dtype(loops, choices) for choices in _CHOICES.values())
+    if missing := [dtype for dtype in vectors if dtype not in scalars]:
+        return f"there is a loop over vectors for {', '.join(missing)} and none over scalars"
+    if uncalled := [dtype for dtype, functors in _functors(group).items() if UfuncKey.CUDAFunctor not in functors]:
+        return f"there is no CUDAFunctor for {', '.join(uncalled)}, only functors that take a scalar"
+    return ""
 
 
 def _name(group: NativeFunctionsGroup) -> str:
@@ -104,7 +96,6 @@ def _case(dtype: str, body: str) -> str:
     return f"\nAT_DISPATCH_CASE(at::ScalarType::{dtype},\n  [&]() {{\n{body}\n  }}\n)\n"
 
 
-#: Blanks before the cases of a switch, and around the statements of a case, where a release leaves them.
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
     """Structured kernel's `impl`, which calls a function with the stub's arguments."""
     available = structured.impl_arguments(group)

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 
 from opwright.cpp.text import include_line
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, Unit
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 
@@ -52,16 +52,6 @@ def roots(job: Job) -> Sequence[RootOverloads]:
     return list(job.by_root.items())
 
 
-def no_units(job: Job) -> Sequence[NativeFunction]:
-    """No units, for a file that has only its file slots."""
-    return ()
-
-
-def no_fragment(function: NativeFunction, context: FragmentContext) -> Slots:
-    """Fragment of a file without units."""
-    return NO_SLOTS
-
-
 def includes(ending: str, wanted: Callable[[NativeFunction], bool] | None, job: Job) -> list[str]:
     """The `#include` lines of the per-operator headers `ROOT{ending}.h`, sorted by root name.
 
@@ -101,27 +91,26 @@ def include(function: NativeFunction, ending: str) -> str:
     return include_line(f"{function.library.headers}/{function.root_name}{ending}.h")
 
 
-def whole_file(
-    path: str,
-    *,
+def file_emitter(
     name: str,
-    family: str,
-    template: str | None,
+    path: str,
+    units: Callable[[Job], Sequence[Unit]],
+    fragment: Callable[[Unit, FragmentContext], Slots],
+    slots: Sequence[str],
+    *,
+    family: str = "sources",
     folder: str = "aten",
-    file_slots: Callable[[Job], Slots] = lambda _: {},
-    line_names: str = "",
 ) -> AnyEmitter:
-    """Emitter of one file without units."""
+    """Emitter of a file whose template has its name, and whose `slots` units fill."""
     return Emitter(
         name=name,
         family=family,
-        template=template,
+        template=path,
         folder=folder,
-        units=no_units,
-        fragment=no_fragment,
+        units=units,
+        fragment=fragment,
         layout=OneFile(path),
-        file_slots=file_slots,
-        line_names=line_names,
+        file_slots=lambda job: dict.fromkeys(slots, ()),
     )
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from opwright.convention import dispatcher
@@ -28,7 +28,7 @@ from opwright.convention.functionalization import (
 )
 from opwright.cpp.binding import Binding
 from opwright.cpp.translation import translate
-from opwright.emit.aten.units import NO_SLOTS, include
+from opwright.emit.aten.units import NO_SLOTS, file_emitter, include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.operator_names.functionalization import SINGLE_OUTPUTS
@@ -54,6 +54,12 @@ class ViewMeta(NamedTuple):
     has_many_outputs: bool
     single_output: str | None
     index_binding: Binding = OUT_INDEX
+
+    @property
+    def copy(self) -> NativeFunction:
+        """Copying form of the view."""
+        assert self.group.view_copy is not None, "a view that is not composite has a copying form"
+        return self.group.view_copy
 
     @property
     def out_index(self) -> str:
@@ -106,12 +112,9 @@ def declaration(meta: ViewMeta) -> str:
     )
     held = "\n".join([f"  {field.definition};" for field in fields])
     library = meta.function.library
-    as_strided = _true_if(_is_as_strided(meta))
-    many = "false"
-    to_out_index = ""
-    if meta.has_many_outputs:
-        many = "true"
-        to_out_index = "  std::shared_ptr<ViewMeta> to_out_index(int64_t out_idx) override;"
+    to_out_index = (
+        "  std::shared_ptr<ViewMeta> to_out_index(int64_t out_idx) override;" if meta.has_many_outputs else ""
+    )
     names = ", ".join([binding.name for binding in bindings])
     return f"""
 struct {library.export} {name} : public ViewMeta {{
@@ -123,8 +126,9 @@ struct {library.export} {name} : public ViewMeta {{
       : {name}({taken}) {{}}
 
   {name}({taking})
-      : at::functionalization::ViewMeta({HAS_SYMBOLIC_INPUTS.name}, /*is_multi_output=*/{many}, \
-/*is_as_strided=*/{as_strided}, /*out_index=*/{meta.out_index}),
+      : at::functionalization::ViewMeta({HAS_SYMBOLIC_INPUTS.name}, \
+/*is_multi_output=*/{_true_if(meta.has_many_outputs)}, /*is_as_strided=*/{_true_if(_is_as_strided(meta))}, \
+/*out_index=*/{meta.out_index}),
 {initial} {{}}
 
   Tensor forward(const Tensor& base) override;
@@ -167,11 +171,9 @@ def _given_bindings(meta: ViewMeta) -> tuple[Binding, ...]:
 
 def replay(meta: ViewMeta, called: NativeFunction) -> str:
     """Statements that apply the view, or its copying form, to a base."""
-    copy = meta.group.view_copy
-    assert copy is not None, "a view that is not composite has a copying form"
     if meta.single_output is not None:
-        return meta.single_output.format("_copy" if called is copy else "")
-    arguments = translate(_given_bindings(meta), forward_arguments(copy.schema, meta.function.style))
+        return meta.single_output.format("_copy" if called is meta.copy else "")
+    arguments = translate(_given_bindings(meta), forward_arguments(meta.copy.schema, meta.function.style))
     index = f"[{meta.out_index}]" if meta.has_many_outputs else ""
     operator = f"{called.library.operators}::{called.name.unambiguous}"
     return f"    return {operator}::call({', '.join(arguments)}){index};"
@@ -179,26 +181,21 @@ def replay(meta: ViewMeta, called: NativeFunction) -> str:
 
 def inversion(meta: ViewMeta) -> str:
     """Call that writes a changed view back into its base."""
-    copy = meta.group.view_copy
-    assert copy is not None, "a view that is not composite has a copying form"
-    arguments = translate(
-        (*_given_bindings(meta), MUTATED_VIEW), reverse_arguments(copy.schema, meta.function.style, meta.index_binding)
-    )
+    wanted = reverse_arguments(meta.copy.schema, meta.function.style, meta.index_binding)
+    arguments = translate((*_given_bindings(meta), MUTATED_VIEW), wanted)
     inverse = inverse_name(meta.group.view.schema)
     return f"{meta.function.library.functionalization}::FunctionalInverses::{inverse}({', '.join(arguments)})"
 
 
 def implementation(meta: ViewMeta) -> list[str]:
     """Definitions of the class's methods."""
-    group = meta.group
-    assert group.view_copy is not None, "a view that is not composite has a copying form"
     methods = [
         f"""
 at::Tensor {meta.name}::forward(const at::Tensor& base) {{
   if (reapply_views) {{
-{replay(meta, group.view)}
+{replay(meta, meta.group.view)}
   }} else {{
-{replay(meta, group.view_copy)}
+{replay(meta, meta.copy)}
   }}
 }}""",
         f"""
@@ -227,8 +224,6 @@ def recorded_view(function: NativeFunction, group: ViewGroup, rules: Rules) -> s
     meta = view_meta(function, group, rules)
     if rules.view_meta_classes:
         return creation(meta)
-    copy = group.view_copy
-    assert copy is not None, "a view that is not composite has a copying form"
     flags = [f"/*has_symbolic_inputs=*/{HAS_SYMBOLIC_INPUTS.name}"]
     if "inplace_view" not in function.tags:
         flags += [
@@ -241,7 +236,7 @@ def recorded_view(function: NativeFunction, group: ViewGroup, rules: Rules) -> s
           if (reapply_views) {{
         {replay(meta, group.view)}
           }} else {{
-        {replay(meta, copy)}
+        {replay(meta, meta.copy)}
           }}
         }},
         {_lambda_head(meta, RETURN_MODE, (BASE, MUTATED_VIEW, VIEW_INDEX))} {{
@@ -278,11 +273,8 @@ def _view_groups(job: Job) -> list[ViewGroup]:
 
 def _inverses(group: ViewGroup, context: FragmentContext) -> Slots:
     # The inverses are written by hand, so their declarations stay in selective builds too.
-    return (
-        NO_SLOTS
-        if group.composite
-        else {"view_inverse_declarations": [inverse_declaration(group, index_binding(context.rules))]}
-    )
+    index = index_binding(context.rules)
+    return NO_SLOTS if group.composite else {"view_inverse_declarations": [inverse_declaration(group, index)]}
 
 
 def _declarations(group: ViewGroup, context: FragmentContext) -> Slots:
@@ -300,51 +292,32 @@ def python_bindings(group: ViewGroup, context: FragmentContext) -> list[str]:
     return [binding(_class(meta)) for meta in view_metas(group, context)]
 
 
-def _emitter(
-    name: str,
-    path: str,
-    slots: tuple[str, ...],
-    fragment: Callable[[ViewGroup, FragmentContext], Slots],
-    *,
-    family: str = "sources",
-    folder: str = "aten",
-    file_slots: Callable[[Job], Slots] = lambda _: {},
-) -> AnyEmitter:
-    """An emitter over the view groups, whose file has the name of its template."""
-    return Emitter(
-        name=name,
-        family=family,
-        template=path,
-        folder=folder,
-        units=_view_groups,
-        fragment=fragment,
-        layout=OneFile(path),
-        file_slots=lambda job: {**dict.fromkeys(slots, ()), **file_slots(job)},
-    )
+def _python_file_slots(job: Job) -> Slots:
+    # Two string literals, so that no tool takes this module for a generated file.
+    comment = "@" + f"generated by {job.options.autograd_program} from {PYTHON_FILE}"
+    return {"generated_comment": comment, PYTHON_SLOT: ()}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the four files about views."""
-    declared, implemented = ("view_meta_declarations",), ("view_meta_implementations", "op_headers")
-
-    def made_by(job: Job) -> Slots:
-        # Two string literals, so that no tool takes this module for a generated file.
-        return {"generated_comment": "@" + f"generated by {job.options.autograd_program} from {PYTHON_FILE}"}
-
-    inverses = _emitter("functional_inverses_header", "FunctionalInverses.h", ("view_inverse_declarations",), _inverses)
+    inverses = file_emitter(
+        "functional_inverses_header", "FunctionalInverses.h", _view_groups, _inverses, ("view_inverse_declarations",)
+    )
     if not job.rules.view_meta_classes:
         return [inverses]
+    implemented = ("view_meta_implementations", "op_headers")
     return [
         inverses,
-        _emitter("view_meta_header", "ViewMetaClasses.h", declared, _declarations),
-        _emitter("view_meta_source", "ViewMetaClasses.cpp", implemented, _implementations),
-        _emitter(
-            "view_meta_python_source",
-            PYTHON_FILE,
-            (PYTHON_SLOT,),
-            lambda group, context: {PYTHON_SLOT: python_bindings(group, context)},
+        file_emitter("view_meta_header", "ViewMetaClasses.h", _view_groups, _declarations, ("view_meta_declarations",)),
+        file_emitter("view_meta_source", "ViewMetaClasses.cpp", _view_groups, _implementations, implemented),
+        Emitter(
+            name="view_meta_python_source",
             family="view_meta",
+            template=PYTHON_FILE,
             folder="functionalization",
-            file_slots=made_by,
+            units=_view_groups,
+            fragment=lambda group, context: {PYTHON_SLOT: python_bindings(group, context)},
+            layout=OneFile(PYTHON_FILE),
+            file_slots=_python_file_slots,
         ),
     ]

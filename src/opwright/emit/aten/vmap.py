@@ -43,33 +43,25 @@ def plumbing_kind(function: NativeFunction) -> Plumbing | None:
         return None
     if "inplace_view" in function.tags:
         return None
-    match schema.kind:
-        case SchemaKind.functional:
-            return Plumbing.WRAPS
-        case SchemaKind.inplace if _writes_first_only(schema.arguments.all) and _are_tensors(schema.returns):
-            return Plumbing.WRITES_SELF
+    if schema.kind is SchemaKind.functional:
+        return Plumbing.WRAPS
+    writes = [argument.is_write for argument in schema.arguments.all]
+    writes_first_only = writes[0] and sum(writes) == 1
+    if schema.kind is SchemaKind.inplace and writes_first_only and all(_wrapping(item.type) for item in schema.returns):
+        return Plumbing.WRITES_SELF
     return None
 
 
-def _writes_first_only(arguments: Sequence[Argument]) -> bool:
-    return [argument.is_write for argument in arguments].index(True) == 0 and sum(
-        argument.is_write for argument in arguments
-    ) == 1
-
-
-def _are_tensors(returns: Sequence[Return]) -> bool:
-    return all(result.type.text == "Tensor" or _is_tensor_list(result.type) for result in returns)
-
-
-def _is_tensor_list(type: Type) -> bool:
-    return isinstance(type, ListType) and type.elem.text == "Tensor"
+def _wrapping(type: Type) -> str:
+    """Function that wraps a result; empty for types that no batching rule has in batches."""
+    if type.text == "Tensor":
+        return "makeBatched"
+    return "makeBatchedVector" if isinstance(type, ListType) and type.elem.text == "Tensor" else ""
 
 
 def unwrapping(arguments: Sequence[Argument]) -> tuple[str, str]:
     """Statements that unwrap batched tensors, and the arguments of the batching rule."""
-    plain = []
-    optional = []
-    passed = []
+    plain, optional, passed = [], [], []
     for argument in arguments:
         name, type = argument.name, argument.type.text
         if type == "Tensor":
@@ -99,8 +91,7 @@ def wrapped_results(returns: Sequence[Return]) -> str:
     wrapped = []
     index = 0
     for result in returns:
-        if result.type.text == "Tensor" or _is_tensor_list(result.type):
-            wrap = "makeBatched" if result.type.text == "Tensor" else "makeBatchedVector"
+        if wrap := _wrapping(result.type):
             wrapped.append(f"{wrap}(std::get<{index}>(results), std::get<{index + 1}>(results), cur_level)")
             index += 2
         else:
@@ -177,10 +168,6 @@ def _units(job: Job) -> Sequence[NativeFunction | None]:
     return [*_plumbed_functions(job), None]
 
 
-def _file_slots(job: Job) -> Slots:
-    return {"text": _OPENING if _plumbed_functions(job) else f"{_OPENING}\n"}
-
-
 def _fragment(function: NativeFunction | None, context: FragmentContext) -> Slots:
     kind = None if function is None else plumbing_kind(function)
     if function is None or kind is None:
@@ -198,6 +185,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
             units=_units,
             fragment=_fragment,
             layout=OneFile("VmapGeneratedPlumbing.h"),
-            file_slots=_file_slots,
+            file_slots=lambda job: {"text": _OPENING if _plumbed_functions(job) else f"{_OPENING}\n"},
         )
     ]

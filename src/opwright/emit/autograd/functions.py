@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.autograd.nodes import GraphNode, NodeUnit, Step, all_nodes
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.dialects.derivatives.kept_results import differentiable_results
+from opwright.emit.autograd.kernels import autograd_emitter
+from opwright.emit.autograd.nodes import GraphNode, Step, all_nodes
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.release.rules import Rules
 
 _LOCK: Final = "std::lock_guard<std::mutex> lock(mutex_);"
@@ -28,18 +29,19 @@ def _block(lines: Iterable[str], indent: str) -> str:
 
 def declaration(node: GraphNode, rules: Rules) -> str:
     """Class of a node."""
+    export = node.info.function.library.export
     const = " const" if rules.compiled_nodes_pack_values else ""
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
-    sizes = [f"size_t {argument.name}_size_;" for argument in node.inputs if argument.is_list]
-    if node.kept is not None:
+    sizes = [f"size_t {name}_size_;" for name in node.lists]
+    if node.kept_messages:
         sizes.append("bool is_differentiated_again_ = false;")
     return f"""\
 #ifdef _WIN32
 struct {node.name} : public {node.superclass} {{
-  {node.export} {node.name}() = default;
+  {export} {node.name}() = default;
 #else
-struct {node.export} {node.name} : public {node.superclass} {{
+struct {export} {node.name} : public {node.superclass} {{
 #endif
   using {node.superclass}::{node.superclass};
   variable_list apply(variable_list&& grads) override;
@@ -48,7 +50,7 @@ struct {node.export} {node.name} : public {node.superclass} {{
 {"    " + _LOCK if node.locks else ""}
 {_block(released, "    ")}
   }}
-{_WILL_RELEASE if node.keeps_variables else ""}
+{_WILL_RELEASE if node.info.uses_retain_variables else ""}
   void compiled_args(CompiledNodeArgs& args){const} override;
   variable_list apply_with_saved(const variable_list& inputs, SwapSavedVariables& saved) override;
 {_block(fields, "  ")}
@@ -60,7 +62,7 @@ struct {node.export} {node.name} : public {node.superclass} {{
 def _ranges(node: GraphNode) -> list[str]:
     """Statements that give each input its range among the outgoing gradients."""
     return [
-        f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.is_list else 1});"
+        f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.name in node.lists else 1});"
         for argument in node.inputs
     ]
 
@@ -77,8 +79,7 @@ def _are_needed(arguments: Sequence[tuple[str, int]]) -> str:
 
 def _is_needed(name: str, number: int) -> str:
     """Expression that tells whether the gradient of an argument is needed."""
-    needed = _are_needed(((name, number),))
-    return needed.replace("[", f"[/*{name}*/")
+    return f"needs_input_grad[/*{name}*/{number}]"
 
 
 def _is_computed(step: Step, needed: str) -> str:
@@ -141,9 +142,10 @@ def _several(step: Step) -> str:
 def _body(node: GraphNode) -> str:
     """Statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
-    if node.kept is not None:
-        messages = ", ".join([f'"{message}"' for message in node.kept.messages])
-        lines.insert(0, f"  check_kept(grads, {node.kept.before}, {{{messages}}});")
+    if node.kept_messages:
+        messages = ", ".join([f'"{message}"' for message in node.kept_messages])
+        before = sum(differentiable_results(node.info))
+        lines.insert(0, f"  check_kept(grads, {before}, {{{messages}}});")
     if any(step.needs_defined for step in node.steps):
         lines.append("  bool any_grad_defined = any_variable_defined(grads);")
     lines += [_single(step, node.over_lists) if len(step.arguments) == 1 else _several(step) for step in node.steps]
@@ -154,27 +156,6 @@ def _body(node: GraphNode) -> str:
   variable_list grad_inputs(gen.size());
 {statements}
   return grad_inputs;"""
-
-
-def _schema(node: GraphNode) -> str:
-    """Statement that names the types of what is packed."""
-    types = [f"std::array<bool, {len(node.inputs)}>", *[type.removesuffix("&") for type, _ in node.parameters]]
-    packers = "".join([f"      torch::dynamo::autograd::IValuePacker<{type}>::packed_type(),\n" for type in types])
-    return f"    std::vector<at::TypePtr> schema = {{\n{packers}    }};"
-
-
-def _pure_function(node: GraphNode) -> str:
-    """Function that works out gradients from values alone."""
-    op, count = node.name, len(node.inputs)
-    signature = "".join([f", {type} {name}" for type, name in node.parameters])
-    return f"""\
-static variable_list {op}_apply_functional(
-  variable_list&& grads,
-  std::array<bool,{count}> needs_input_grad{signature})
-{{
-{_body(node)}
-}}
-"""
 
 
 def _function_of_packed(node: GraphNode) -> str:
@@ -202,17 +183,13 @@ def _call_arguments(node: GraphNode) -> str:
     return "".join([f", {name}" for _, name in node.parameters])
 
 
-def _checks(node: GraphNode) -> str:
-    """Statements that make sure that saved lists are still there."""
-    return _block([field.checked for field in node.saved if field.checked], "  ")
-
-
 def _unpack_statements(node: GraphNode) -> str:
     """Statements that unpack the saved values, and find out which gradients are needed."""
+    checks = _block([field.checked for field in node.saved if field.checked], "  ")
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
     masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in node.inputs])
     return f"""\
-{_checks(node)}
+{checks}
 {values}
   IndexRangeGenerator gen;
 {_block(_ranges(node), "  ")}
@@ -235,21 +212,28 @@ def _collect_statements(node: GraphNode, rules: Rules) -> str:
 
 def definition(node: GraphNode, rules: Rules) -> str:
     """Functions of a node's class."""
-    packs = rules.compiled_nodes_pack_values
+    op, packs = node.name, rules.compiled_nodes_pack_values
+    signature = "".join([f", {type} {name}" for type, name in node.parameters])
     unpacked = _unpack_statements(node)
-    called = f"{node.name}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)})"
+    called = f"  return {op}_apply_functional(std::move(grads), needs_input_grad{_call_arguments(node)});"
     return f"""\
-{_pure_function(node)}{_function_of_packed(node) if packs else ""}
-{_apply(node, unpacked, f"  return {called};")}
+static variable_list {op}_apply_functional(
+  variable_list&& grads,
+  std::array<bool,{len(node.inputs)}> needs_input_grad{signature})
+{{
+{_body(node)}
+}}
+{_function_of_packed(node) if packs else ""}
+{_apply(node, unpacked, called)}
 {_packing_methods(node, unpacked, rules) if packs else _swapping_methods(node, rules)}
 """
 
 
-def _apply(node: GraphNode, *statements: str) -> str:
+def _apply(node: GraphNode, unpacked: str, called: str) -> str:
     """Method that works out gradients."""
-    body = "\n".join(statements)
-    if node.kept is not None:
-        body = f'  TORCH_CHECK_NOT_IMPLEMENTED(!is_differentiated_again_, "{node.kept.messages[0]}");\n{body}'
+    body = f"{unpacked}\n{called}"
+    if node.kept_messages:
+        body = f'  TORCH_CHECK_NOT_IMPLEMENTED(!is_differentiated_again_, "{node.kept_messages[0]}");\n{body}'
     return f"""\
 variable_list {node.name}::apply(variable_list&& grads) {{
 {"  " + _LOCK if node.locks else ""}
@@ -276,6 +260,8 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
 def _packing_methods(node: GraphNode, unpacked: str, rules: Rules) -> str:
     """Methods by which compiled autograd takes a node apart."""
     op = node.name
+    types = [f"std::array<bool, {len(node.inputs)}>", *[type.removesuffix("&") for type, _ in node.parameters]]
+    packers = "".join([f"      torch::dynamo::autograd::IValuePacker<{type}>::packed_type(),\n" for type in types])
     return f"""\
 void {op}::compiled_args(CompiledNodeArgs& args) const {{
 {_collect_statements(node, rules)}
@@ -289,7 +275,8 @@ variable_list {op}::apply_with_saved(const variable_list& grads, SwapSavedVariab
   static bool called = false;
   if (!called) {{
     called = true;
-{_schema(node)}
+    std::vector<at::TypePtr> schema = {{
+{packers}    }};
     const auto& pyinterface = torch::dynamo::autograd::getPyCompilerInterface();
     pyinterface->bind_function(saved.get_py_compiler(), {node.bound_name}, {op}_apply_functional_ivalue, schema);
   }}
@@ -315,30 +302,17 @@ DECLARATIONS: Final = "autograd_function_declarations"
 DEFINITIONS: Final = "autograd_function_definitions"
 
 
-def _declaration_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {DECLARATIONS: (declaration(unit.node, context.rules),)}
+def _declaration_slots(node: GraphNode, context: FragmentContext) -> Slots:
+    return {DECLARATIONS: (declaration(node, context.rules),)}
 
 
-def _definition_slots(unit: NodeUnit, context: FragmentContext) -> Slots:
-    return {DEFINITIONS: (definition(unit.node, context.rules),)}
-
-
-def _emitter(name: str, file: str, slot: str, fragment: Callable[[NodeUnit, FragmentContext], Slots]) -> AnyEmitter:
-    return Emitter(
-        name=name,
-        family="autograd",
-        template=f"autograd/{file}",
-        folder="autograd",
-        units=all_nodes,
-        fragment=fragment,
-        layout=OneFile(file),
-        file_slots=lambda job: {"generated_comment": generated_comment(file, job), slot: ()},
-    )
+def _definition_slots(node: GraphNode, context: FragmentContext) -> Slots:
+    return {DEFINITIONS: (definition(node, context.rules),)}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the two files."""
     return [
-        _emitter("autograd_functions_header", "Functions.h", DECLARATIONS, _declaration_slots),
-        _emitter("autograd_functions_source", "Functions.cpp", DEFINITIONS, _definition_slots),
+        autograd_emitter("autograd_functions_header", "Functions.h", all_nodes, _declaration_slots, (DECLARATIONS,)),
+        autograd_emitter("autograd_functions_source", "Functions.cpp", all_nodes, _definition_slots, (DEFINITIONS,)),
     ]

@@ -12,25 +12,25 @@ from typing import Final
 from opwright.convention import dispatcher, public_api
 from opwright.convention.functionalization import inverse_name
 from opwright.cpp import c_types
+from opwright.emit.aten.units import include
 from opwright.emit.autograd.kernels import (
+    autograd_emitter,
     changes_arguments,
     class_name,
     counted_arguments,
     declared_results,
-    generated_comment,
     gives_list,
     is_differentiable_view,
     kernel_head,
     kernel_text,
     name_in_messages,
-    operator_header,
     redispatch,
     registration,
     returned_value,
     view_base,
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
-from opwright.emit.emitter import AnyEmitter, Emitter, Job, Sharded, Slots
+from opwright.emit.emitter import AnyEmitter, Job, Sharded
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import DTYPE_CHANGING_VIEWS
@@ -96,23 +96,19 @@ def _replay(function: NativeFunction, index: str) -> list[str]:
     ]
 
 
-def _viewed_tensor(function: NativeFunction) -> str:
-    """Name of the tensor that is viewed, which for PyTorch's views is not their base if that has another name."""
-    return "self" if function.library.known_by_name else view_base(function) or "self"
-
-
-def _view_preparation(function: NativeFunction, index: str, rules: Rules | None) -> list[str]:
+def _view_preparation(function: NativeFunction, base: str, index: str, rules: Rules) -> list[str]:
     """Statements before the result is marked as a view; most views need no more than their strides.
 
     Of PyTorch's views it is known which may change the dtype.
     """
-    tensor = _viewed_tensor(function)
-    if not function.library.known_by_name:
-        result = f"_tmp[{index}]" if index else "_tmp"
-        changes = f"{result}.scalar_type() != {tensor}.scalar_type()"
-    else:
-        names = DTYPE_CHANGING_VIEWS.in_any_release if rules is None else DTYPE_CHANGING_VIEWS.in_release(rules)
+    if function.library.known_by_name:
+        # Whatever the name of the base.
+        tensor = "self"
+        names = DTYPE_CHANGING_VIEWS.in_release(rules)
         changes = "true" if public_api.name(function.schema) in names else "false"
+    else:
+        tensor = base
+        changes = f"_tmp{f'[{index}]' if index else ''}.scalar_type() != {tensor}.scalar_type()"
     return [
         "std::unique_ptr<torch::autograd::ViewFunc> func(nullptr);",
         "std::function<at::Tensor(const at::Tensor&)> rev_func=nullptr;",
@@ -135,7 +131,7 @@ def _marking_call(base: str, output: str, meta: str) -> str:
     )
 
 
-def _view_statements(differentiable_function: DifferentiableFunction, base: str, rules: Rules | None) -> list[str]:
+def _view_statements(differentiable_function: DifferentiableFunction, base: str, rules: Rules) -> list[str]:
     """Body of a view's kernel."""
     function = differentiable_function.function
     lines = _call_statements(function)
@@ -147,11 +143,11 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str,
             result = "std::move(_tmp)"
     elif gives_list(function):
         lines.append("for (auto view_idx : c10::irange(_tmp.size())) {")
-        lines += [f"  {line}" for line in _view_preparation(function, "view_idx", rules)]
+        lines += [f"  {line}" for line in _view_preparation(function, base, "view_idx", rules)]
         lines += [f"  {_marking_call(base, '_tmp[view_idx]', 'MULTI_OUTPUT_NODE')};", "}"]
         result = "std::move(_tmp)"
     else:
-        lines += _view_preparation(function, "", rules)
+        lines += _view_preparation(function, base, "", rules)
         result = _marking_call(base, "_tmp", "DEFAULT")
     return [*lines, f"{declared_results(function)} = {result};"]
 
@@ -161,13 +157,7 @@ def _writing_statements(function: NativeFunction) -> list[str]:
     counts = [f"increment_version({name});" for name in counted_arguments(function)]
     if function.schema.returns and not changes_arguments(function):
         return [*_call_statements(function), f"{declared_results(function)} = std::move(_tmp);", *counts]
-    return [
-        "{",
-        "  at::AutoDispatchBelowADInplaceOrView guard;",
-        f"  {redispatch(function, _KEYS)};",
-        "}",
-        *counts,
-    ]
+    return ["{", "  at::AutoDispatchBelowADInplaceOrView guard;", f"  {redispatch(function, _KEYS)};", "}", *counts]
 
 
 def _call_statements(function: NativeFunction) -> list[str]:
@@ -180,23 +170,21 @@ def _call_statements(function: NativeFunction) -> list[str]:
     ]
 
 
-def has_view_kernel(function: NativeFunction, rules: Rules | None = None) -> bool:
+def has_view_kernel(function: NativeFunction, rules: Rules) -> bool:
     """Whether a function with autograd kernels has one here: it writes to arguments that it counts, or gives a view."""
     return view_base(function, rules) is not None or bool(counted_arguments(function))
 
 
-def kernel(differentiable_function: DifferentiableFunction, rules: Rules | None = None) -> str | None:
+def kernel(differentiable_function: DifferentiableFunction, rules: Rules) -> str | None:
     """The function's kernel, None where it neither writes to arguments that it counts nor gives a view."""
     function = differentiable_function.function
     base = view_base(function, rules)
-    counted = counted_arguments(function)
-    if base is None and not counted:
-        return None
-    if counted:
+    if counted_arguments(function):
         lines = _writing_statements(function)
-    else:
-        assert base is not None, "a kernel that does not write is that of a view"
+    elif base is not None:
         lines = _view_statements(differentiable_function, base, rules)
+    else:
+        return None
     if function.schema.returns:
         lines.append(f"return {returned_value(function)};")
     body = "\n".join([f"  {line}" for line in lines])
@@ -204,27 +192,17 @@ def kernel(differentiable_function: DifferentiableFunction, rules: Rules | None 
 
 
 #: The slots of the template, of which each kernel fills all.
-SLOTS: Final = (
-    "ops_headers",
-    "inplace_or_view_method_definitions",
-    "inplace_or_view_wrapper_registrations",
-)
+SLOTS: Final = ("ops_headers", "inplace_or_view_method_definitions", "inplace_or_view_wrapper_registrations")
 
 
-def kernel_slots(
-    differentiable_function: DifferentiableFunction, rules: Rules | None = None
-) -> Mapping[str, Sequence[str]]:
+def kernel_slots(differentiable_function: DifferentiableFunction, rules: Rules) -> Mapping[str, Sequence[str]]:
     """What a function's kernel fills the template with; nothing for a function without one."""
     text = kernel(differentiable_function, rules)
     if text is None:
         return {}
     function = differentiable_function.function
-    texts = (operator_header(function), text, registration(function, "ADInplaceOrView"))
+    texts = (include(function, "_ops"), text, registration(function, "ADInplaceOrView"))
     return {slot: (text,) for slot, text in zip(SLOTS, texts, strict=True)}
-
-
-def _file_slots(job: Job) -> Slots:
-    return {"generated_comment": generated_comment(FILE, job), **dict.fromkeys(SLOTS, ())}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -232,14 +210,12 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if job.options.disable_autograd:
         return []
     return [
-        Emitter(
-            name="inplace_or_view_type_source",
-            family="autograd",
-            template=f"autograd/{FILE}",
-            folder="autograd",
-            units=functions_with_kernels,
-            fragment=lambda differentiable_function, context: kernel_slots(differentiable_function, context.rules),
+        autograd_emitter(
+            "inplace_or_view_type_source",
+            FILE,
+            functions_with_kernels,
+            lambda unit, context: kernel_slots(unit, context.rules),
+            SLOTS,
             layout=Sharded(FILE, job.rules.inplace_or_view_shards, lambda unit: unit.function.root_name),
-            file_slots=_file_slots,
         )
     ]

@@ -9,12 +9,13 @@ operator again for the dispatch keys after its own. `ks` is the set of keys that
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from opwright.convention import dispatcher, public_api
 from opwright.convention.caching import per_function
-from opwright.emit.aten.units import include, kernel_argument, own_name
-from opwright.emit.emitter import FragmentContext
+from opwright.emit.aten.units import kernel_argument, own_name
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Sharded, Slots, Unit
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import COMPOSED_VIEWS, HAND_WRITTEN, VIEWS
@@ -24,17 +25,39 @@ from opwright.source.codes import VIEW_AMONG_RESULTS
 from opwright.source.diagnostic import Fault
 
 
-def view_base(function: NativeFunction, rules: Rules | None = None) -> str | None:
+def autograd_emitter(
+    name: str,
+    file: str,
+    units: Callable[[Job], Sequence[Unit]],
+    fragment: Callable[[Unit, FragmentContext], Slots],
+    slots: Sequence[str],
+    *,
+    layout: OneFile | Sharded[Unit] | None = None,
+    family: str = "autograd",
+) -> AnyEmitter:
+    """Emitter of one of autograd's files, or of its shards, whose template has its name; units fill the `slots`."""
+    return Emitter(
+        name=name,
+        family=family,
+        template=f"autograd/{file}",
+        folder="autograd",
+        units=units,
+        fragment=fragment,
+        layout=layout or OneFile(file),
+        file_slots=lambda job: dict.fromkeys(slots, ()),
+    )
+
+
+def view_base(function: NativeFunction, rules: Rules) -> str | None:
     """Name of the argument that the overload's outputs are views of, None where they are no views.
 
-    PyTorch's views are known by name, which the `rules` tell, those of other libraries by their schemas.
+    PyTorch's views are known by name, those of other libraries by their schemas.
     """
     if not function.library.known_by_name:
         aliased = [argument.name for argument in function.arguments.all if argument.annotation is not None]
         return aliased[0] if function.is_view and aliased else None
     name = function.root_name
-    views = VIEWS.in_any_release if rules is None else VIEWS.in_release(rules)
-    return views.get(name, "self" if name in COMPOSED_VIEWS.in_any_release else None)
+    return VIEWS.in_release(rules).get(name, "self" if name in COMPOSED_VIEWS.in_any_release else None)
 
 
 def changes_arguments(function: NativeFunction) -> bool:
@@ -105,17 +128,6 @@ def is_differentiable_view(differentiable_function: DifferentiableFunction) -> b
     return count == 1
 
 
-def generated_comment(file: str, context: FragmentContext) -> str:
-    """Comment that names the template of one of autograd's files."""
-    return template_comment(file, context.options.autograd_templates)
-
-
-def template_comment(file: str, folder: str) -> str:
-    """Comment that names a template in a folder."""
-    # In two pieces, so that no tool takes this file for a generated one.
-    return "@" + f"generated from {folder}/{file}"
-
-
 @per_function
 def _public_name(function: NativeFunction) -> str:
     return public_api.name(function.schema)
@@ -124,11 +136,6 @@ def _public_name(function: NativeFunction) -> str:
 def is_hand_written(function: NativeFunction) -> bool:
     """Whether the kernel of the overload is written by hand."""
     return function.library.known_by_name and _public_name(function) in HAND_WRITTEN.in_any_release
-
-
-def operator_header(function: NativeFunction) -> str:
-    """The `#include` of the header that declares the operator."""
-    return include(function, "_ops")
 
 
 def name_in_messages(function: NativeFunction) -> str:

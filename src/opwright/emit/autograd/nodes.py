@@ -1,6 +1,6 @@
 """Nodes of the backward graph: one class for each info that has a backward formula.
 
-A frozen record, which can be printed, holds all decisions about a class; `functions` and `python_functions` print it.
+`functions` and `python_functions` print them.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from operator import attrgetter
 from typing import Final
 
 from opwright.dialects.derivatives.formulas import gradient_indices
-from opwright.dialects.derivatives.kept_results import differentiable_results, kept_results, second_gradient_fault
+from opwright.dialects.derivatives.kept_results import kept_results, second_gradient_fault
 from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
 from opwright.model.derivatives import Derivative, DifferentiabilityInfo, DifferentiableFunction
 from opwright.release.operator_names.autograd import VIEWS
 from opwright.release.rules import Rules
+from opwright.schema.function import Argument
 from opwright.schema.names import FOREACH_PREFIX
 from opwright.schema.types import ListType
 from opwright.source.lazy import lazy_pattern
@@ -28,13 +29,6 @@ from opwright.source.records import NamedTuple, not_fingerprinted
 def functions_with_kernels(job: Job) -> Sequence[DifferentiableFunction]:
     """Functions of the run that have a generated kernel, with their derivatives, ordered by C++ name."""
     return [function for function in job.derivatives.functions if has_kernel(function)]
-
-
-class NodeInput(NamedTuple):
-    """An argument of the forward call that the node has a gradient for; a list has one for each tensor."""
-
-    name: str
-    is_list: bool
 
 
 class Step(NamedTuple):
@@ -52,127 +46,116 @@ class Step(NamedTuple):
     awaited: tuple[int, ...] | None = None
 
 
-class Kept(NamedTuple):
-    """Results without a gradient that formulas of a library read.
-
-    They are outputs of the node after the `before` that have gradients, each with the message of the error that its
-    gradient raises.
-    """
-
-    before: int
-    messages: tuple[str, ...]
+_name: Final = attrgetter("name")
+_ALL_GRADIENTS: Final = lazy_pattern(r"\bgrads\b")
 
 
-class GraphNode(NamedTuple):
-    """Decisions about the class of one node.
+@not_fingerprinted(_rules="every fragment reads the rules from its context, which has a fingerprint of its own")
+class GraphNode:
+    """Class of one node: an info that has a backward formula, and what follows from it."""
 
-    `export` is the macro that exports the class. `bound_name` is the expression for the name that Python knows the
-    backward function by; PyTorch's are those of the classes. `gradients` are the names of incoming gradients with their
-    numbers, `parameters` the types and names of what the backward function takes after the gradients and the mask.
-    """
+    def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
+        self.info: Final = info
+        self._rules: Final = rules
 
-    name: str
-    function: str
-    export: str
-    bound_name: str
-    superclass: str
-    over_lists: bool
-    inputs: tuple[NodeInput, ...]
-    saved: tuple[SavedField, ...]
-    gradients: tuple[tuple[str, int], ...]
-    steps: tuple[Step, ...]
-    keeps_variables: bool
-    parameters: tuple[tuple[str, str], ...]
-    kept: Kept | None = None
+    @property
+    def name(self) -> str:
+        """Name of the class."""
+        assert self.info.node_name is not None, "an info with a backward formula has a node"
+        return self.info.node_name
+
+    @property
+    def bound_name(self) -> str:
+        """Expression for the name that Python knows the backward function by; PyTorch's are those of the classes."""
+        library = self.info.function.library
+        return "name()" if library.in_libtorch else f'"{library.namespace}_{self.name}"'
+
+    @property
+    def superclass(self) -> str:
+        """Class that it derives from. Views use `as_strided`, whose backward function cannot be traced."""
+        function = self.info.function
+        # PyTorch's views are known by the names of their infos.
+        views = VIEWS.in_release(self._rules)
+        is_view = self.info.name in views if function.library.known_by_name else view_base(function, self._rules)
+        return "Node" if is_view else "TraceableFunction"
+
+    @property
+    def over_lists(self) -> bool:
+        """Whether the operator works on lists, item by item."""
+        return self.info.name.startswith(FOREACH_PREFIX)
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """Arguments of the forward call that the node has gradients for; a list has one for each tensor."""
+        return self.info.differentiable_arguments
+
+    @cached_property
+    def lists(self) -> list[str]:
+        """Names of the inputs that are lists of tensors."""
+        return [
+            argument.name
+            for argument in self.inputs
+            if isinstance(argument.type, ListType) and argument.type.is_tensor_like
+        ]
+
+    @cached_property
+    def saved(self) -> tuple[SavedField, ...]:
+        """What it saves of the forward call. Raises Fault for what cannot be saved."""
+        attributes = [(saved, False) for saved in sorted(self.info.saved_inputs, key=_name)]
+        attributes += [(saved, True) for saved in sorted(self.info.saved_outputs, key=_name)]
+        return tuple([saved_field(saved, is_output, self.info, self._rules) for saved, is_output in attributes])
 
     @property
     def locks(self) -> bool:
         """Whether releasing what is saved needs a lock."""
         return any(field.released for field in self.saved)
 
+    @property
+    def gradients(self) -> list[tuple[str, int]]:
+        """Names of the incoming gradients that formulas read, with their numbers."""
+        if self.info.uses_single_grad:
+            return [("grad", 0)]
+        return [(name, self.info.available_gradients.index(name)) for name in sorted(self.info.used_gradients)]
 
-_name: Final = attrgetter("name")
-_ALL_GRADIENTS: Final = lazy_pattern(r"\bgrads\b")
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Backward formulas."""
+        return _steps(self.info)
 
+    @cached_property
+    def parameters(self) -> list[tuple[str, str]]:
+        """Types and names of what the backward function takes after the gradients and the mask."""
+        parameters = [("size_t", f"{name}_size_") for name in self.lists]
+        parameters += [(field.parameter, field.name) for field in self.saved]
+        return [*parameters, ("bool", "retain_variables")] if self.info.uses_retain_variables else parameters
 
-def node(info: DifferentiabilityInfo, rules: Rules) -> GraphNode:
-    """Decisions about the node of an info that has a backward formula. Raises Fault for what cannot be saved."""
-    assert info.node_name is not None, "an info with a backward formula has a node"
-    library = info.function.library
-    inputs = tuple(
-        [
-            NodeInput(argument.name, isinstance(argument.type, ListType) and argument.type.is_tensor_like)
-            for argument in info.differentiable_arguments
-        ]
-    )
-    saved = [saved_field(attribute, False, info, rules) for attribute in sorted(info.saved_inputs, key=_name)]
-    saved += [saved_field(output, True, info, rules) for output in sorted(info.saved_outputs, key=_name)]
-    keeps_variables = info.uses_retain_variables
-    parameters = [("size_t", f"{node_input.name}_size_") for node_input in inputs if node_input.is_list]
-    parameters += [(field.parameter, field.name) for field in saved]
-    if keeps_variables:
-        parameters.append(("bool", "retain_variables"))
-    return GraphNode(
-        name=info.node_name,
-        function=info.name,
-        export=library.export,
-        bound_name="name()" if library.in_libtorch else f'"{library.namespace}_{info.node_name}"',
-        # Views use `as_strided`, whose backward function cannot be traced.
-        superclass="Node" if _is_view(info, rules) else "TraceableFunction",
-        over_lists=info.name.startswith(FOREACH_PREFIX),
-        inputs=inputs,
-        saved=tuple(saved),
-        gradients=_gradients(info),
-        steps=_steps(info),
-        keeps_variables=keeps_variables,
-        parameters=tuple(parameters),
-        kept=_kept(info),
-    )
+    @cached_property
+    def kept_messages(self) -> list[str]:
+        """Messages of the errors that gradients of kept results raise.
 
-
-def _kept(info: DifferentiabilityInfo) -> Kept | None:
-    messages = [second_gradient_fault(info, result.name) for result in kept_results(info)]
-    if not messages:
-        return None
-    return Kept(sum(differentiable_results(info)), tuple(messages))
-
-
-def _is_view(info: DifferentiabilityInfo, rules: Rules) -> bool:
-    """Whether the node is that of a view; PyTorch's are known by name."""
-    if info.function.library.known_by_name:
-        return info.name in VIEWS.in_release(rules)
-    return view_base(info.function) is not None
-
-
-def _gradients(info: DifferentiabilityInfo) -> tuple[tuple[str, int], ...]:
-    if info.uses_single_grad:
-        return (("grad", 0),)
-    return tuple([(name, info.available_gradients.index(name)) for name in sorted(info.used_gradients)])
+        Results without a gradient that formulas of a library read are outputs of the node after those with gradients.
+        """
+        return [second_gradient_fault(self.info, result.name) for result in kept_results(self.info)]
 
 
 def _steps(info: DifferentiabilityInfo) -> tuple[Step, ...]:
-    numbers = {argument.name: number for number, argument in enumerate(info.differentiable_arguments)}
-    tensors = {
-        argument.name for argument in info.differentiable_arguments if argument.type.text in ("Tensor", "Tensor?")
-    }
-    steps = [_step(derivative, numbers, tensors) for derivative in info.derivatives]
-    if not info.function.library.takes_any_schema or info.name.startswith(FOREACH_PREFIX):
-        return tuple(steps)
-    read = [_read_gradients(derivative, info) for derivative in info.derivatives]
-    return tuple(
-        [step._replace(needs_defined=False, awaited=numbers) for step, numbers in zip(steps, read, strict=True)]
-    )
-
-
-def _step(derivative: Derivative, numbers: dict[str, int], tensors: set[str]) -> Step:
-    formula, names = derivative.formula, derivative.var_names
-    is_single = len(names) == 1
-    return Step(
-        formula,
-        tuple([(name, numbers[name]) for name in names]),
-        needs_defined=is_single and names[0] in tensors and "not_implemented" not in formula,
-        takes_mask=not is_single and "grad_input_mask" in formula,
-    )
+    inputs = info.differentiable_arguments
+    numbers = {argument.name: number for number, argument in enumerate(inputs)}
+    tensors = {argument.name for argument in inputs if argument.type.text in ("Tensor", "Tensor?")}
+    awaits = info.function.library.takes_any_schema and not info.name.startswith(FOREACH_PREFIX)
+    steps = []
+    for derivative in info.derivatives:
+        formula, names = derivative.formula, derivative.var_names
+        is_single = len(names) == 1
+        step = Step(
+            formula,
+            tuple([(name, numbers[name]) for name in names]),
+            needs_defined=is_single and not awaits and names[0] in tensors and "not_implemented" not in formula,
+            takes_mask=not is_single and "grad_input_mask" in formula,
+            awaited=_read_gradients(derivative, info) if awaits else None,
+        )
+        steps.append(step)
+    return tuple(steps)
 
 
 def _read_gradients(derivative: Derivative, info: DifferentiabilityInfo) -> tuple[int, ...] | None:
@@ -185,31 +168,17 @@ def _read_gradients(derivative: Derivative, info: DifferentiabilityInfo) -> tupl
     return tuple([info.available_gradients.index(name) for name in sorted(derivative.named_gradients)]) or None
 
 
-@not_fingerprinted(_rules="every fragment reads the rules from its context, which has a fingerprint of its own")
-class NodeUnit:
-    """Unit of one node: its info, from which the node follows."""
-
-    def __init__(self, info: DifferentiabilityInfo, rules: Rules) -> None:
-        self.info: Final = info
-        self._rules: Final = rules
-
-    @cached_property
-    def node(self) -> GraphNode:
-        """Node. Raises Fault for what cannot be saved."""
-        return node(self.info, self._rules)
-
-
-def _units(infos: Sequence[DifferentiabilityInfo], rules: Rules) -> list[NodeUnit]:
-    return [NodeUnit(info, rules) for info in infos if info.has_derivatives]
+def _units(infos: Sequence[DifferentiabilityInfo], rules: Rules) -> list[GraphNode]:
+    return [GraphNode(info, rules) for info in infos if info.has_derivatives]
 
 
 @per_job
-def nodes_of_file(job: Job) -> list[NodeUnit]:
+def nodes_of_file(job: Job) -> list[GraphNode]:
     """Nodes of the infos in `derivatives.yaml`, in its order."""
     return _units(job.derivatives.infos, job.rules)
 
 
 @per_job
-def all_nodes(job: Job) -> list[NodeUnit]:
+def all_nodes(job: Job) -> list[GraphNode]:
     """All nodes, those of infos that were made for functions over lists last."""
     return nodes_of_file(job) + _units(job.derivatives.made, job.rules)

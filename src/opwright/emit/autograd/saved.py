@@ -62,38 +62,41 @@ def kind_of_fact(type: CType) -> SavedKind:
 class _FieldForm(NamedTuple):
     """How a node holds values of a type: the type of its field, and the parts of the Python property.
 
-    `parameter` is the type of the backward function's parameter, if it is not the field's. `getter` and
-    `body` name the parts of the Python property, empty where there is none.
+    `getter` and `body` name the parts of the Python property, empty where there is none.
     """
 
     field: str
-    parameter: str = ""
     getter: str = ""
     body: str = ""
 
 
+#: Types of numbers, and how a property converts them to Python objects.
+_NUMBERS: Final = {
+    c_types.LONG: "long",
+    c_types.SYMINT: "symint",
+    c_types.DOUBLE: "double",
+    c_types.SCALAR: "scalar",
+}
+
 #: Types whose values a node holds in a field of another type, mostly by value instead of by reference.
 _FIELD_FORMS: Final = {
-    c_types.INT_ARRAY_REF: _FieldForm("std::vector<int64_t>", "", "plain", "longs"),
-    c_types.SYMINT_ARRAY_REF: _FieldForm("std::vector<c10::SymInt>", "", "plain", "symints"),
-    c_types.OPTIONAL_INT_ARRAY_REF: _FieldForm("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
-    c_types.OPTIONAL_SYMINT_ARRAY_REF: _FieldForm("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
-    c_types.optional(c_types.INT_ARRAY_REF): _FieldForm("c10::OptionalArray<int64_t>", "", "optional_array", "longs"),
-    _OPTIONAL_SIZES: _FieldForm("c10::OptionalArray<c10::SymInt>", "", "optional_array", "symints"),
+    c_types.INT_ARRAY_REF: _FieldForm("std::vector<int64_t>", "plain", "longs"),
+    c_types.SYMINT_ARRAY_REF: _FieldForm("std::vector<c10::SymInt>", "plain", "symints"),
+    c_types.OPTIONAL_INT_ARRAY_REF: _FieldForm("c10::OptionalArray<int64_t>", "optional_array", "longs"),
+    c_types.OPTIONAL_SYMINT_ARRAY_REF: _FieldForm("c10::OptionalArray<c10::SymInt>", "optional_array", "symints"),
+    c_types.optional(c_types.INT_ARRAY_REF): _FieldForm("c10::OptionalArray<int64_t>", "optional_array", "longs"),
+    _OPTIONAL_SIZES: _FieldForm("c10::OptionalArray<c10::SymInt>", "optional_array", "symints"),
     c_types.optional(c_types.array_ref(c_types.DOUBLE)): _FieldForm(
-        "c10::OptionalArray<double>", "", "optional_array", "doubles"
+        "c10::OptionalArray<double>", "optional_array", "doubles"
     ),
-    c_types.LONG: _FieldForm("int64_t", "", "plain", "long"),
-    c_types.SYMINT: _FieldForm("c10::SymInt", "", "plain", "symint"),
-    c_types.STRING_VIEW: _FieldForm("std::string", "", "plain", "string"),
-    c_types.optional(c_types.STRING_VIEW): _FieldForm("std::optional<std::string>", "", "optional", "string"),
-    c_types.optional(c_types.LONG): _FieldForm(c_types.optional(c_types.LONG).text, "", "optional", "long"),
-    c_types.optional(c_types.SYMINT): _FieldForm(c_types.optional(c_types.SYMINT).text, "", "optional", "symint"),
-    c_types.DOUBLE: _FieldForm("double", "", "plain", "double"),
-    c_types.optional(c_types.DOUBLE): _FieldForm(c_types.optional(c_types.DOUBLE).text, "", "optional", "double"),
-    c_types.BOOL: _FieldForm("bool", "", "plain", "bool"),
-    c_types.SCALAR: _FieldForm("at::Scalar", "", "plain", "scalar"),
-    c_types.optional(c_types.SCALAR): _FieldForm(c_types.optional(c_types.SCALAR).text, "", "optional", "scalar"),
+    c_types.STRING_VIEW: _FieldForm("std::string", "plain", "string"),
+    c_types.optional(c_types.STRING_VIEW): _FieldForm("std::optional<std::string>", "optional", "string"),
+    c_types.BOOL: _FieldForm("bool", "plain", "bool"),
+    **{type: _FieldForm(type.text, "plain", body) for type, body in _NUMBERS.items()},
+    **{
+        c_types.optional(type): _FieldForm(c_types.optional(type).text, "optional", body)
+        for type, body in _NUMBERS.items()
+    },
 }
 
 _VARIABLES: Final = (c_types.TENSOR, c_types.optional(c_types.TENSOR))
@@ -103,8 +106,9 @@ _OPTIONAL_LIST: Final = c_types.c10_list(c_types.optional(c_types.TENSOR))
 FLOATS: Final = c_types.array_ref(c_types.DOUBLE)
 _SCALARS: Final = c_types.array_ref(c_types.SCALAR)
 
-#: Types that PyTorch's generator refuses, or writes a field for that its compiled autograd does not take.
+#: With types that PyTorch's generator refuses, or writes a field for that its compiled autograd does not take.
 _LIBRARY_FORMS: Final = {
+    **_FIELD_FORMS,
     FLOATS: _FieldForm("std::vector<double>"),
     c_types.DEVICE_INDEX: _FIELD_FORMS[c_types.LONG],
     c_types.optional(c_types.DEVICE_INDEX): _FIELD_FORMS[c_types.optional(c_types.LONG)],
@@ -127,14 +131,14 @@ class SavedField(NamedTuple):
 
     name: str
     fields: tuple[str, ...]
-    released: tuple[str, ...]
-    unpacked: str
-    checked: str
     visited: str
-    is_output: bool | None
     parameter: str
     getter: str
     body: str
+    released: tuple[str, ...] = ()
+    unpacked: str = ""
+    checked: str = ""
+    is_output: bool | None = None
 
 
 def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityInfo, rules: Rules) -> SavedField:
@@ -150,10 +154,9 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
     if type is _SCALARS:
         fields = (f"std::vector<at::Scalar> {name};", f"bool {name}_released_ = false;")
         parameter = "std::vector<at::Scalar>&"
-        return SavedField(name, fields, (f"{name}.clear();",), "", "", name, None, parameter, "scalars", "scalars")
-    field_form = _FIELD_FORMS.get(type)
-    if field_form is None and info.function.library.takes_any_schema:
-        field_form = _LIBRARY_FORMS.get(type)
+        return SavedField(name, fields, name, parameter, "scalars", "scalars", released=(f"{name}.clear();",))
+    forms = _LIBRARY_FORMS if info.function.library.takes_any_schema else _FIELD_FORMS
+    field_form = forms.get(type)
     if field_form is None:
         spelt = type.text.lower()
         if "ref" in spelt or "view" in spelt or "*" in spelt or "&" in spelt or _is_refused(saved, type, info):
@@ -163,7 +166,7 @@ def saved_field(saved: SavedAttribute, is_output: bool, info: DifferentiabilityI
     # The reference takes the field's type up to the first blank.
     parameter = f"{field_form.field.partition(' ')[0]}&"
     field = f"{field_form.field} {name}{start};"
-    return SavedField(name, (field,), (), "", "", name, None, parameter, field_form.getter, field_form.body)
+    return SavedField(name, (field,), name, parameter, field_form.getter, field_form.body)
 
 
 def _is_refused(saved: SavedAttribute, type: CType, info: DifferentiabilityInfo) -> bool:
@@ -184,35 +187,33 @@ def _variable(name: str, is_output: bool, rules: Rules) -> SavedField:
     return SavedField(
         name,
         (f"SavedVariable {name}_;",),
-        (f"{name}_.reset_data();",),
-        f"auto {name} = {name}_.unpack({owner});",
-        "",
         f"{name}_",
-        is_output,
         "Tensor&",
         "variable",
         "variable",
+        released=(f"{name}_.reset_data();",),
+        unpacked=f"auto {name} = {name}_.unpack({owner});",
+        is_output=is_output,
     )
 
 
 def _list_of_variables(name: str, is_output: bool, is_optional: bool, rules: Rules) -> SavedField:
     if is_optional:
-        unpacked = f"auto {name} = unpack_opt_list({name}_);"
-        parameter = "torch::List<std::optional<Tensor>>&"
+        value, parameter = f"unpack_opt_list({name}_)", "torch::List<std::optional<Tensor>>&"
     else:
-        unpacked = f"auto {name} = unpack_list({name}_, {_own_pointer(rules) if is_output else 'nullptr'});"
+        value = f"unpack_list({name}_, {_own_pointer(rules) if is_output else 'nullptr'})"
         parameter = "std::vector<Tensor>&"
     return SavedField(
         name,
         (f"std::vector<SavedVariable> {name}_;", f"bool {name}_released_ = false;"),
-        (f"{name}_.clear();", f"{name}_released_ = true;"),
-        unpacked,
-        f"TORCH_CHECK(!{name}_released_, ERR_BACKWARD_TWICE);",
         f"{name}_",
-        is_output,
         parameter,
         "variables",
         "variables",
+        released=(f"{name}_.clear();", f"{name}_released_ = true;"),
+        unpacked=f"auto {name} = {value};",
+        checked=f"TORCH_CHECK(!{name}_released_, ERR_BACKWARD_TWICE);",
+        is_output=is_output,
     )
 
 

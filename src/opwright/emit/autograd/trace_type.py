@@ -6,24 +6,24 @@ are recorded as they are, or, where the trace is to have no side effects, as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
 from opwright.convention import public_api
 from opwright.convention.caching import per_function
+from opwright.emit.aten.units import include
 from opwright.emit.autograd.kernels import (
+    autograd_emitter,
+    changes_arguments,
     declared_results,
-    generated_comment,
     is_hand_written,
     kernel_head,
-    operator_header,
     redispatch,
     registration,
     returned_value,
 )
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
-from opwright.model.library import Library
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Sharded, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import RECORDED_AS, TRACED_BY_CALLEES
 from opwright.schema.function import Argument, Arguments, SchemaKind
@@ -69,7 +69,7 @@ def is_traced(function: NativeFunction) -> bool:
 
 
 def _changes_argument(function: NativeFunction) -> bool:
-    return function.kind in (SchemaKind.inplace, SchemaKind.out) and not function.name.dunder
+    return changes_arguments(function) and not function.name.dunder
 
 
 def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> list[str]:
@@ -77,19 +77,18 @@ def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> li
     return [f"    if ({condition}) {{", *(then or ("",)), "    } else {", *(otherwise or ("",)), "    }"]
 
 
-def _name_statement(name: str, library: Library) -> str:
-    recorded = RECORDED_AS.in_any_release.get(name, name) if library.known_by_name else name
-    return f'op_name = c10::Symbol::fromQualString("{library.namespace}::{recorded}");'
-
-
 def _name_lines(function: NativeFunction) -> list[str]:
     """Lines that say which operator is recorded."""
     name, library = function.name, function.library
+
+    def line(name: str) -> str:
+        recorded = RECORDED_AS.in_any_release.get(name, name) if library.known_by_name else name
+        return f'    op_name = c10::Symbol::fromQualString("{library.namespace}::{recorded}");'
+
     if name.dunder or function.kind in (SchemaKind.functional, SchemaKind.out):
-        return [f"    {_name_statement(name.name, library)}"]
-    functional = _name_statement(name.base, library)
-    itself = _name_statement(public_api.name(function.schema), library)
-    return ["", *_choice("tracer_state->force_outplace", [f"      {functional}"], [f"      {itself}"])]
+        return [line(name.name)]
+    functional, itself = line(name.base), line(public_api.name(function.schema))
+    return ["", *_choice("tracer_state->force_outplace", [f"  {functional}"], [f"  {itself}"])]
 
 
 def _input(name: str) -> str:
@@ -121,26 +120,23 @@ def _input_lines(function: NativeFunction) -> list[str]:
         lines += _choice(
             "tracer_state->force_outplace", functional, ["  " + _input(argument.name) for argument in arguments.out]
         )
-    replaced = RECORDED_AS.in_any_release if function.library.known_by_name else ()
-    if function.root_name in replaced and _changes_argument(function):
+    is_replaced = function.library.known_by_name and function.root_name in RECORDED_AS.in_any_release
+    if is_replaced and _changes_argument(function):
         if arguments.out:
             lines.append("")
         lines += _choice("tracer_state->force_outplace", _MORE_INPUTS, ())
     return lines
 
 
-def _guard(function: NativeFunction) -> str:
-    """Line that prevents a changed argument from being recorded under two names."""
-    if not _changes_argument(function):
-        return ""
-    changed = function.arguments.out[0].name if function.arguments.out else "self"
-    return f'    jit::tracer::ensureUniqueIfOutOfPlaced("{public_api.name(function.schema)}", {changed});'
-
-
 def _node(function: NativeFunction) -> str:
     """Part before the call: makes a node, and stops tracing what the call calls."""
     name = "\n".join(_name_lines(function))
     inputs = "\n".join(_input_lines(function))
+    guard = ""
+    if _changes_argument(function):
+        # A changed argument is not recorded under two names.
+        changed = function.arguments.out[0].name if function.arguments.out else "self"
+        guard = f'    jit::tracer::ensureUniqueIfOutOfPlaced("{public_api.name(function.schema)}", {changed});'
     return f"""  torch::jit::Node* node = nullptr;
   std::shared_ptr<jit::tracer::TracingState> tracer_state;
   if (jit::tracer::isTracing()) {{
@@ -151,24 +147,20 @@ def _node(function: NativeFunction) -> str:
     jit::tracer::recordSourceLocation(node);
 {inputs}
     tracer_state->insertNode(node);
-{_guard(function)}
+{guard}
     jit::tracer::setTracingState(nullptr);
   }}
 """
 
 
-def _outputs(names: Iterable[str], indent: str = "    ") -> list[str]:
-    return [f"{indent}jit::tracer::addOutput(node, {name});" for name in names]
-
-
 def _recorded_results(out: tuple[Argument, ...], names: tuple[str, ...]) -> str:
     """Part after the call: gives the node its results, and goes on tracing."""
     written = tuple(argument.name for argument in out)
-    if not out or written == names:
-        lines = _outputs(names)
-    else:
-        lines = ["", *_choice("force_outplace", _outputs(written, "      "), _outputs(names, "      "))]
-    body = "\n".join(lines)
+    added = [f"    jit::tracer::addOutput(node, {name});" for name in names]
+    if out and written != names:
+        functional = [f"      jit::tracer::addOutput(node, {name});" for name in written]
+        added = ["", *_choice("force_outplace", functional, [f"  {line}" for line in added])]
+    body = "\n".join(added)
     return f"""  if (tracer_state) {{
     jit::tracer::setTracingState(std::move(tracer_state));
 {body}
@@ -197,7 +189,7 @@ def _units(job: Job) -> Sequence[NativeFunction]:
 
 def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
-        "ops_headers": (operator_header(function),),
+        "ops_headers": (include(function, "_ops"),),
         "trace_method_definitions": (kernel(function),),
         "trace_wrapper_registrations": (registration(function, "TraceType"),),
     }
@@ -207,15 +199,6 @@ def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the tracing kernels; a run without autograd has none."""
     if job.options.disable_autograd:
         return []
-    return [
-        Emitter(
-            name="trace_type_source",
-            family="autograd",
-            template="autograd/TraceType.cpp",
-            folder="autograd",
-            units=_units,
-            fragment=_fragment,
-            layout=Sharded("TraceType.cpp", job.rules.trace_type_shards, lambda function: function.root_name),
-            file_slots=lambda job: {"generated_comment": generated_comment("TraceType.cpp", job)},
-        )
-    ]
+    file = "TraceType.cpp"
+    shards = Sharded[NativeFunction](file, job.rules.trace_type_shards, lambda function: function.root_name)
+    return [autograd_emitter("trace_type_source", file, _units, _fragment, (), layout=shards)]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from opwright.convention import public_api
 from opwright.convention.public_api import CppSignature
-from opwright.cpp.binding import Binding
 from opwright.emit.aten.units import include
-from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
+from opwright.emit.autograd.kernels import autograd_emitter
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import TensorOptions
 
@@ -17,10 +16,6 @@ def is_factory(function: NativeFunction) -> bool:
     if not function.function:
         return False
     return function.arguments.options is not None or public_api.name(function.schema).endswith("_like")
-
-
-def _parameter(binding: Binding) -> str:
-    return f"{binding.definition} = {binding.default}" if binding.default else binding.definition
 
 
 def _definition(signature: CppSignature) -> str:
@@ -33,9 +28,13 @@ def _definition(signature: CppSignature) -> str:
             requires_grad = f"{binding.name}.requires_grad()"
         else:
             passed.append(binding.name)
+    parameters = [
+        f"{binding.definition} = {binding.default}" if binding.default else binding.definition
+        for binding in signature.bindings
+    ]
     name = public_api.name(signature.function.schema, symint=signature.symint)
     call = f"{signature.function.library.api}::{name}({', '.join(passed)})"
-    return f"""inline at::Tensor {name}({", ".join(map(_parameter, signature.bindings))}) {{
+    return f"""inline at::Tensor {name}({", ".join(parameters)}) {{
   at::AutoDispatchBelowADInplaceOrView guard;
   return autograd::make_variable({call}, /*requires_grad=*/{requires_grad});
 }}
@@ -62,25 +61,7 @@ def _fragment(function: NativeFunction, context: FragmentContext) -> Slots:
     }
 
 
-def _file_slots(job: Job) -> Slots:
-    return {
-        "generated_comment": generated_comment("variable_factories.h", job),
-        "ops_headers": (),
-        "function_definitions": (),
-    }
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitter of the factories."""
-    return [
-        Emitter(
-            name="variable_factories_header",
-            family="autograd",
-            template="autograd/variable_factories.h",
-            folder="autograd",
-            units=_factories,
-            fragment=_fragment,
-            layout=OneFile("variable_factories.h"),
-            file_slots=_file_slots,
-        )
-    ]
+    slots = ("ops_headers", "function_definitions")
+    return [autograd_emitter("variable_factories_header", "variable_factories.h", _factories, _fragment, slots)]

@@ -11,9 +11,7 @@ from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.cpp import c_types
-from opwright.emit.aten.units import whole_file
 from opwright.emit.autograd.kernels import (
-    generated_comment,
     kernel_head,
     kernel_name,
     kernel_text,
@@ -24,12 +22,7 @@ from opwright.emit.autograd.kernels import (
     returned_value,
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
-from opwright.emit.autograd.wrapper_call import (
-    UnpackedArguments,
-    call_text,
-    indent,
-    unpack_all,
-)
+from opwright.emit.autograd.wrapper_call import UnpackedArguments, call_text, indent, unpack_all
 from opwright.emit.autograd.wrapper_forward import (
     any_tangent,
     flag_statements,
@@ -37,17 +30,11 @@ from opwright.emit.autograd.wrapper_forward import (
     refusal,
     tangent_statements,
 )
-from opwright.emit.autograd.wrapper_saving import input_statements, output_statements
-from opwright.emit.autograd.wrappers import (
-    Forward,
-    Wrapper,
-    differentiable_outputs,
-    wrapper,
-    written_arguments,
-)
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, Sharded, Slots
+from opwright.emit.autograd.wrapper_saving import saving_statements
+from opwright.emit.autograd.wrappers import Forward, Wrapper, differentiable_outputs, wrapper, written_arguments
+from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Sharded, Slots
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
-from opwright.model.library import PYTORCH, Library
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import (
     NEVER_DIFFERENTIATED,
@@ -66,14 +53,10 @@ from opwright.source.span import Span
 #: The C++ namespace of the kernels.
 NAMESPACE: Final = "VariableType"
 
-_TEMPLATE: Final = "autograd/VariableType.cpp"
 
-#: The template of the shards, which this module generates (see `template_slots`).
-SHARD_TEMPLATE: Final = "autograd/shards/VariableType.cpp"
-
-
-def _names(values: Sequence[str]) -> str:
-    return ", ".join(values)
+def _if_recorded(lines: Sequence[str]) -> str:
+    statements = "\n".join(lines)
+    return f"if (grad_fn) {{\n{indent(statements)}\n}}"
 
 
 def _for_each_node(lines: Sequence[str], context: FragmentContext, before: str = "") -> str:
@@ -106,7 +89,7 @@ def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """Statements of an out function, which is never differentiated."""
     name = wrapper.function.root_name
     refused = [
-        f'if (compute_requires_grad( {_names(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
+        f'if (compute_requires_grad( {", ".join(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
         for names in ([inp.variable for inp in wrapper.inputs], [output.name for output in wrapper.outputs])
     ]
     return [f"{_pointer(wrapper.node, context)} grad_fn;", *refused]
@@ -118,14 +101,14 @@ def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
         return _refused_outs(wrapper, context)
     name = public_api.name(wrapper.function.schema)
     refused = [f'check_no_requires_grad({refused}, "{refused}", "{name}");' for refused in _refused_inputs(wrapper)]
-    saved = input_statements(wrapper)
+    saved = saving_statements(wrapper, is_output=False)
     if wrapper.loops:
         declared = f"std::vector<{_pointer(wrapper.node, context)}> grad_fns;"
         setup = [_nodes_of_items(wrapper, context)]
         setup += [_for_each_node(saved, context)] if saved else []
     else:
         declared = f"{_pointer(wrapper.node, context)} grad_fn;"
-        edges = _names([inp.name for inp in wrapper.differentiated])
+        edges = ", ".join([inp.name for inp in wrapper.differentiated])
         setup = [
             f"grad_fn = {_made_node(wrapper, context)};",
             f"grad_fn->set_next_edges(collect_next_edges( {edges} ));",
@@ -147,7 +130,10 @@ def _refused_inputs(wrapper: Wrapper) -> list[str]:
 
 def _nodes_of_items(wrapper: Wrapper, context: FragmentContext) -> str:
     """Loop that makes a node for each item of a list."""
-    items = _names([_loop_item(inp.name, wrapper) for inp in wrapper.differentiated])
+    # The reference passes whole lists where there are no formulas to repeat.
+    items = ", ".join(
+        [inp.item if wrapper.repeated or inp.name == "self" else inp.name for inp in wrapper.differentiated]
+    )
     return f"""\
 for (const auto& i : c10::irange( self.size() )) {{
   const auto ith_requires_grad = compute_requires_grad({items});
@@ -164,14 +150,6 @@ for (const auto& i : c10::irange( self.size() )) {{
 }}"""
 
 
-def _loop_item(name: str, wrapper: Wrapper) -> str:
-    """Item that stands for a formula's argument in a loop over lists."""
-    argument = wrapper.repeated.get(name)
-    if argument is not None:
-        return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
-    return f"{name}[i]" if wrapper.info is None and name == "self" else name
-
-
 def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """Statements that give the outputs their history."""
     function = "rebase_history" if wrapper.rebases(context.rules) else "set_history"
@@ -186,13 +164,19 @@ def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
             return [_for_each_node([statement], context, before)]
         declared = "c10::SmallVector<c10::intrusive_ptr<Node>, 8> _rebased_fns(grad_fns.size());"
         return [declared, _for_each_node([f"_rebased_fns[i] = {statement}"], context, before)]
-    if wrapper.accumulated:
-        # The node counts its outputs in the order in which they get their history.
-        statements = [_output_history(output.name, wrapper.accumulated) for output in wrapper.outputs]
-        return [f"if (grad_fn) {{\n{indent(chr(10).join(statements))}\n}}"]
-    outputs = _names([output.name for output in wrapper.outputs])
+    if accumulated := wrapper.accumulated:
+        # The node counts its outputs in the order in which they get their history; what was written to goes on with its
+        # own.
+        statements = [
+            f"rebase_history(flatten_tensor_args( {accumulated[output.name]} ), grad_fn);"
+            if output.name in accumulated
+            else f"set_history(flatten_tensor_args( {output.name} ), grad_fn);"
+            for output in wrapper.outputs
+        ]
+        return [_if_recorded(statements)]
+    outputs = ", ".join([output.name for output in wrapper.outputs])
     if wrapper.written:
-        results, arguments = f"flatten_tensor_args( {outputs} )", f"written_tensors({_names(wrapper.written)})"
+        results, arguments = f"flatten_tensor_args( {outputs} )", f"written_tensors({', '.join(wrapper.written)})"
         return [f"if (grad_fn) {{\n    record_writes({results}, {arguments}, grad_fn);\n}}"]
     statement = f"{function}(flatten_tensor_args( {outputs} ), grad_fn);"
     if not captures:
@@ -212,17 +196,10 @@ def _kept_statements(wrapper: Wrapper) -> list[str]:
         returned = [result for result in wrapper.kept if result.is_returned]
         parts = [[inp.variable for inp in wrapper.inputs]]
         parts += [[f"{result.name}_kept" for result in results] for results in (wrapper.kept, returned)]
-        lists = _names([f"written_tensors({_names(part)})" for part in parts])
+        lists = ", ".join([f"written_tensors({', '.join(part)})" for part in parts])
         lines.append(f"const bool is_again = outer_calls.found({lists});")
         lines.append("if (grad_fn) {\n    grad_fn->is_differentiated_again_ = is_again;\n}")
     return lines
-
-
-def _output_history(output: str, accumulated: dict[str, str]) -> str:
-    """Statement that gives an output its history: what was written to continues the one that it had."""
-    if output in accumulated:
-        return f"rebase_history(flatten_tensor_args( {accumulated[output]} ), grad_fn);"
-    return f"set_history(flatten_tensor_args( {output} ), grad_fn);"
 
 
 def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
@@ -255,7 +232,7 @@ def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
 
 def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """Statements before the call that have to do with gradients."""
-    needed = _names([inp.variable for inp in wrapper.differentiated])
+    needed = ", ".join([inp.variable for inp in wrapper.differentiated])
     condition = f"_any_requires_grad &= ({wrapper.condition});" if wrapper.condition else ""
     lines = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad( {needed} );\n{condition}"]
     lines += flag_statements(wrapper)
@@ -272,15 +249,10 @@ def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """Statements that save outputs."""
-    if wrapper.function.kind is SchemaKind.out:
+    saved = saving_statements(wrapper, is_output=True)
+    if wrapper.function.kind is SchemaKind.out or not saved:
         return []
-    saved = output_statements(wrapper)
-    if not saved:
-        return []
-    if wrapper.loops:
-        return [_for_each_node(saved, context)]
-    statements = "\n".join(saved)
-    return [f"if (grad_fn) {{\n{indent(statements)}\n}}"]
+    return [_for_each_node(saved, context) if wrapper.loops else _if_recorded(saved)]
 
 
 def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
@@ -347,8 +319,6 @@ def body(wrapper: Wrapper, unpacked: UnpackedArguments, context: FragmentContext
 
 #: The types whose tensors PyTorch's boxed kernel finds.
 _FOUND: Final = frozenset(("Tensor", "Tensor?", "Tensor[]"))
-
-
 _FINDS_ALL: Final = "torch::CppFunction::makeFromBoxedFunction<&record_not_implemented>()"
 
 
@@ -358,28 +328,24 @@ def is_unpacked(type: Type) -> bool:
     return not type.is_tensor_like or item.text in ("Tensor", "Tensor?")
 
 
-def boxed_kernel(differentiable_function: DifferentiableFunction, rules: Rules | None = None) -> str:
+def boxed_kernel(differentiable_function: DifferentiableFunction, rules: Rules) -> str:
     """Boxed kernel that serves the function as all whose derivative is not implemented; empty if it has its own.
 
     PyTorch's kernel looks for tensors in few types, so other libraries bring one that finds them in all. It also
-    serves operators whose tensors a kernel of their own could not take one by one. The `rules` tell which of PyTorch's
-    functions have one.
+    serves operators whose tensors a kernel of their own could not take one by one.
     """
     function = differentiable_function.function
-    if recording_operator(function) and not differentiable_function.infos:
-        return "torch::CppFunction::makeFromBoxedFunction<&record_by_reference>()"
     if differentiable_function.infos:
         return ""
-    if rules is not None and function.library.known_by_name and _is_special(function, rules):
+    if recording_operator(function):
+        return "torch::CppFunction::makeFromBoxedFunction<&record_by_reference>()"
+    if function.library.known_by_name and _is_special(function, rules):
         return ""
-    is_taken = all(is_unpacked(argument.type) for argument in function.arguments.all)
-    if function.library.takes_any_schema and not is_taken:
-        return _FINDS_ALL
-    if function.library.takes_any_schema and not function.arguments.out:
-        results = [result.type for result in function.schema.returns]
-        types = [argument.type for argument in function.arguments.all] + results
-        tensors = [type.text for type in types if holds_tensors(type)]
-        if any(map(holds_tensors, results)) and not _FOUND.issuperset(tensors):
+    if function.library.takes_any_schema:
+        taken = [argument.type for argument in function.arguments.all]
+        results = [result.type for result in function.schema.returns if holds_tensors(result.type)]
+        is_found = all(type.text in _FOUND for type in taken + results if holds_tensors(type))
+        if not all(map(is_unpacked, taken)) or (results and not function.arguments.out and not is_found):
             return _FINDS_ALL
     if written_arguments(differentiable_function) or not differentiable_outputs(function, None):
         return ""
@@ -445,40 +411,20 @@ def check_kernels(job: Job, sink: Diagnostics) -> None:
             told.add(place)
 
 
-def _keys(job: Job) -> list[str]:
-    """Dispatch keys that have derivatives, sorted."""
-    return sorted(job.derivatives.keys)
-
-
-def registrations_template(keys: Sequence[str], library: Library) -> str:
-    """Registrations of a library's kernels, with a slot for each dispatch key."""
-    return "\n\n".join(
-        [
-            f"TORCH_LIBRARY_IMPL({library.namespace}, {'Autograd' if key == DEFAULT_KEY else key}, m) {{\n"
-            f"${{{registrations_slot(key)}}}\n}}"
-            for key in keys
-        ]
-    )
-
-
-def _comment(context: FragmentContext) -> str:
-    """Comment of the generated template, and of every file made with it, that names the program."""
-    # In two pieces, so that no tool takes this file for a generated one.
-    return "@" + f"generated by {context.options.autograd_program} from VariableType.cpp"
-
-
 def template_slots(job: Job) -> Slots:
     """What PyTorch's template is filled with to make the template of the shards."""
-    keys = _keys(job)
+    keys = sorted(job.derivatives.keys)
+    registrations = [
+        f"TORCH_LIBRARY_IMPL({PYTORCH.namespace}, {'Autograd' if key == DEFAULT_KEY else key}, m) {{\n"
+        f"${{{registrations_slot(key)}}}\n}}"
+        for key in keys
+    ]
     return {
-        "generated_comment": _comment(job),
+        # In two pieces, so that no tool takes this file for a generated one.
+        "generated_comment": "@" + f"generated by {job.options.autograd_program} from VariableType.cpp",
         "type_derived_method_definitions": "\n\n".join([f"${{{definitions_slot(key)}}}" for key in keys]),
-        "wrapper_registrations": registrations_template(keys, PYTORCH),
+        "wrapper_registrations": "\n\n".join(registrations),
     }
-
-
-def _file_slots(job: Job) -> Slots:
-    return {slot: () for key in _keys(job) for slot in (definitions_slot(key), registrations_slot(key))}
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
@@ -486,32 +432,34 @@ def emitters(job: Job) -> list[AnyEmitter]:
     if job.options.disable_autograd:
         return []
     return [
-        whole_file(
-            "VariableType.h",
+        Emitter(
             name="variable_type_header",
             family="autograd",
             template="autograd/VariableType.h",
             folder="autograd",
-            file_slots=lambda job: {"generated_comment": generated_comment("VariableType.h", job)},
+            layout=OneFile("VariableType.h"),
         ),
-        whole_file(
-            "templates/VariableType.cpp",
+        Emitter(
             name="variable_type_template",
             family="autograd",
-            template=_TEMPLATE,
+            template="autograd/VariableType.cpp",
             folder="autograd",
+            layout=OneFile("templates/VariableType.cpp"),
             file_slots=template_slots,
         ),
         Emitter(
             name="variable_type_source",
             family="autograd",
-            template=SHARD_TEMPLATE,
+            # Made from the template above (see `template_slots`).
+            template="autograd/shards/VariableType.cpp",
             folder="autograd",
             units=functions_with_kernels,
             fragment=kernel_slots,
             layout=Sharded(
                 "VariableType.cpp", job.rules.variable_type_shards, lambda unit: public_api.name(unit.function.schema)
             ),
-            file_slots=_file_slots,
+            file_slots=lambda job: {
+                slot: () for key in job.derivatives.keys for slot in (definitions_slot(key), registrations_slot(key))
+            },
         ),
     ]

@@ -14,16 +14,16 @@ from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import translate
+from opwright.emit.aten.units import include
 from opwright.emit.autograd.kernels import (
+    autograd_emitter,
     changes_arguments,
     class_name,
-    generated_comment,
     gives_list,
-    operator_header,
     view_base,
 )
 from opwright.emit.autograd.nodes import functions_with_kernels
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots, per_job
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType, Type
@@ -56,27 +56,20 @@ class ViewFunc(NamedTuple):
 def view_func(function: NativeFunction) -> ViewFunc:
     """Class of a view, whose base is the first argument."""
     arguments = function.arguments.all[1:]
+
+    def held_type(argument: Argument) -> CType:
+        writes, style = argument.is_write, function.style
+        return shared_types.argument_type(argument.type, mutable=writes, symint=True, style=style, owning=True)
+
     return ViewFunc(
         class_name(function),
         function,
         tuple(
             [dispatcher.binding(argument, style=function.style) for argument in arguments if argument.name != "self"]
         ),
-        tuple([_held_binding(argument, function) for argument in arguments]),
+        tuple([Binding(argument.name, argument.name, held_type(argument), argument) for argument in arguments]),
         _INDEX if gives_list(function) else "",
     )
-
-
-def _held_binding(argument: Argument, function: NativeFunction) -> Binding:
-    """An argument as the object holds it, before references are taken off."""
-    type = shared_types.argument_type(
-        argument.type, mutable=argument.is_write, symint=True, style=function.style, owning=True
-    )
-    return Binding(argument.name, argument.name, type, argument)
-
-
-def _by_value(type: CType) -> CType:
-    return type.elem if type.kind in ("const_ref", "mut_ref") else type
 
 
 def declaration(func: ViewFunc) -> str:
@@ -86,7 +79,7 @@ def declaration(func: ViewFunc) -> str:
     parameters = [parameter.definition for parameter in func.parameters]
     values = translate(func.parameters, func.fields, copies=True)
     initial = [f"{parameter.name}({value})" for parameter, value in zip(func.parameters, values, strict=True)]
-    fields = [f"  {_by_value(field.type).text} {field.name};" for field in func.fields]
+    fields = [f"  {field.type.value.text} {field.name};" for field in func.fields]
     if func.view_index:
         parameters.append(f"int64_t {func.view_index}")
         initial.append(f"{func.view_index}({func.view_index})")
@@ -234,7 +227,7 @@ def _views(job: Job) -> list[NativeFunction]:
 
 def _declaration_slots(function: NativeFunction, context: FragmentContext) -> Slots:
     return {
-        "ops_headers": (operator_header(function),),
+        "ops_headers": (include(function, "_ops"),),
         "view_func_declarations": (declaration(view_func(function)),),
     }
 
@@ -243,24 +236,11 @@ def _definition_slots(function: NativeFunction, context: FragmentContext) -> Slo
     return {"view_func_definitions": (definition(view_func(function)),)}
 
 
-def _emitter(
-    name: str, file: str, fragment: Callable[[NativeFunction, FragmentContext], Slots], slots: tuple[str, ...]
-) -> AnyEmitter:
-    return Emitter(
-        name=name,
-        family="autograd",
-        template=f"autograd/{file}",
-        folder="autograd",
-        units=_views,
-        fragment=fragment,
-        layout=OneFile(file),
-        file_slots=lambda job: {"generated_comment": generated_comment(file, job), **dict.fromkeys(slots, ())},
-    )
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the two files."""
     return [
-        _emitter("view_funcs_header", "ViewFuncs.h", _declaration_slots, ("ops_headers", "view_func_declarations")),
-        _emitter("view_funcs_source", "ViewFuncs.cpp", _definition_slots, ("view_func_definitions",)),
+        autograd_emitter(
+            "view_funcs_header", "ViewFuncs.h", _views, _declaration_slots, ("ops_headers", "view_func_declarations")
+        ),
+        autograd_emitter("view_funcs_source", "ViewFuncs.cpp", _views, _definition_slots, ("view_func_definitions",)),
     ]

@@ -106,17 +106,12 @@ def call_text(wrapper: Wrapper, parameters: tuple[Unpacked, ...], context: Fragm
     if public_api.name(function.schema) in REPLACES_TENSORS.in_release(context.rules):
         return call
     before, after = _checks(parameters, context.rules.storage_saved_flags_reserved)
-    results = _result_checks(function, context)
     if not before:
         return call
-    if results:
+    if results := _result_checks(function, context):
         more = indent("\n".join(results))
         after = f"{after}\n{more}"
-    return f"{_DEBUG}\n{before}\n{_END}\n{call}\n{_DEBUG}\n{after}\n{_END}"
-
-
-_DEBUG: Final = f"{INDENT}#ifndef NDEBUG"
-_END: Final = f"{INDENT}#endif"
+    return f"  #ifndef NDEBUG\n{before}\n  #endif\n{call}\n  #ifndef NDEBUG\n{after}\n  #endif"
 
 
 @cache
@@ -252,12 +247,11 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
     """Statements that make sure that results are fresh, or share the storage of the base that they are views of."""
     if changes_arguments(function):
         return []
-    name = kernel_name(function)
-    root, rules = function.root_name, context.rules
+    name, root, rules = kernel_name(function), function.root_name, context.rules
     base = VIEWS.in_release(rules).get(root) or STORAGE_OF_BASE.in_release(rules).get(root)
-    expected = "{0}.use_count() == expected_fresh_use_count({0})"
-    if not rules.tensor_use_count_asked_of_tensor:
-        expected = "{0}.use_count() <= 1"
+    is_fresh = "{0}.use_count() <= 1"
+    if rules.tensor_use_count_asked_of_tensor:
+        is_fresh = "{0}.use_count() == expected_fresh_use_count({0})"
     checks: list[str] = []
     for result_name, result in zip(public_api.return_names(function), function.schema.returns, strict=True):
         if shared_types.return_type(result, function.style).value is not c_types.TENSOR:
@@ -271,6 +265,6 @@ def _result_checks(function: NativeFunction, context: FragmentContext) -> list[s
                 f'  TORCH_INTERNAL_ASSERT({result_name}.storage().use_count() == 1, "function: {name}");\n}}'
             )
         if name not in SHARED_RESULTS.in_release(rules):
-            count = expected.format(result_name)
-            checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({count}, "function: {name}");')
+            fresh = is_fresh.format(result_name)
+            checks.append(f'if ({no_dispatch})\n  TORCH_INTERNAL_ASSERT({fresh}, "function: {name}");')
     return checks

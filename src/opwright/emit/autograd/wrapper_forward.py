@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.cpp import c_types
 from opwright.emit.autograd.kernels import name_in_messages
-from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable
+from opwright.emit.autograd.wrappers import Wrapper, check_tangents, is_differentiable, item_of
 from opwright.emit.emitter import FragmentContext
 from opwright.model.derivatives import ForwardDerivative
 from opwright.schema.function import SchemaKind
@@ -154,14 +154,15 @@ def tangent_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     """Statements that work out the tangents of the results, then those that set them."""
     computed: list[str] = []
     setters: list[str] = []
+    flag = "true" if wrapper.inplace else "false"
     for derivative in wrapper.forward_derivatives:
         results = ("self",) if wrapper.inplace else derivative.var_names
         unpacked = _unpack_statements(wrapper, derivative, context)
         if wrapper.over_lists:
             computed.append(_computed_items(wrapper, derivative, results[0], unpacked))
-            setters.append(_set_items(results[0], wrapper.inplace))
+            setters.append(_set_items(results[0], flag))
             continue
-        type, more, statements = _setters(derivative, results, wrapper.inplace)
+        type, more, statements = _setters(derivative, results, flag)
         setters += statements
         variable = f"{'_'.join(results)}_new_fw_grad_opt"
         lines = "\n".join([f"    {line}" for line in unpacked])
@@ -172,12 +173,10 @@ def tangent_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
     return [*computed, "\n".join(setters).rstrip("\n")]
 
 
-def _setters(derivative: ForwardDerivative, results: tuple[str, ...], inplace: bool) -> tuple[str, str, list[str]]:
+def _setters(derivative: ForwardDerivative, results: tuple[str, ...], flag: str) -> tuple[str, str, list[str]]:
     """For one formula: the type of its value, what else it is evaluated under, and the statements that set tangents."""
     types = derivative.var_types
-    flag = "true" if inplace else "false"
-    first = results[0]
-    value = f"{first}_new_fw_grad_opt"
+    first, value = results[0], f"{'_'.join(results)}_new_fw_grad_opt"
     if isinstance(types[0], ListType):
         return _OPTIONAL_TENSORS, "", [_set_list(first, flag)]
     if len(types) == 1:
@@ -187,17 +186,14 @@ def _setters(derivative: ForwardDerivative, results: tuple[str, ...], inplace: b
             f"  {first}._set_fw_grad({value}.value(), /* level */ 0, /* is_inplace_op */ {flag});\n}}\n"
         )
         return _OPTIONAL_TENSOR, f" && ({derivative.var_names[0]}.defined())", [setter]
-    value = f"{'_'.join(results)}_new_fw_grad_opt"
-    tuple_type = c_types.optional(c_types.tuple_of((c_types.TENSOR,) * len(types))).text
-    return tuple_type, "", [_set_part(value, index, name) for index, name in enumerate(results)]
-
-
-def _set_part(value: str, index: int, name: str) -> str:
-    part = f"std::get<{index}>({value}.value())"
-    return (
-        f"if ({value}.has_value() && {part}.defined()\n    && {name}.defined()) {{\n"
-        f"  {name}._set_fw_grad({part}, /* level */ 0, /* is_inplace_op */ false);\n}}\n"
-    )
+    setters = []
+    for index, name in enumerate(results):
+        part = f"std::get<{index}>({value}.value())"
+        setters.append(
+            f"if ({value}.has_value() && {part}.defined()\n    && {name}.defined()) {{\n"
+            f"  {name}._set_fw_grad({part}, /* level */ 0, /* is_inplace_op */ false);\n}}\n"
+        )
+    return c_types.optional(c_types.tuple_of((c_types.TENSOR,) * len(types))).text, "", setters
 
 
 def _set_list(name: str, flag: str) -> str:
@@ -214,9 +210,8 @@ def _set_list(name: str, flag: str) -> str:
     )
 
 
-def _set_items(name: str, inplace: bool) -> str:
+def _set_items(name: str, flag: str) -> str:
     value = f"{name}_new_fw_grad_opt"
-    flag = "true" if inplace else "false"
     return (
         f"for (const auto& i : c10::irange({value}s.size())) {{\n"
         f"  auto& {value} = {value}s[i];\n"
@@ -246,6 +241,5 @@ def _formula_of_item(wrapper: Wrapper, derivative: ForwardDerivative) -> str:
         return formula if "result[i]" in formula else formula.replace("result", "result[i]")
     for name, argument in wrapper.repeated.items():
         if not argument.type.is_tensor_like:
-            item = f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
-            formula = formula.replace(name, item)
+            formula = formula.replace(name, item_of(argument))
     return formula

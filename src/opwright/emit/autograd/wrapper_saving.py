@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from opwright.cpp import c_types
 from opwright.cpp.c_types import CType
 from opwright.emit.autograd.saved import FLOATS, saved_type
-from opwright.emit.autograd.wrappers import Wrapper
-from opwright.model.derivatives import Derivative, SavedAttribute, SavedKind
-from opwright.schema.types import ListType
-from opwright.source.records import NamedTuple
+from opwright.emit.autograd.wrappers import Wrapper, item_of
+from opwright.model.derivatives import Derivative, DifferentiabilityInfo, SavedAttribute, SavedKind
 
 _MASK: Final = re.compile(r"grad_input_mask\[(\d+)\]")
 _SCALAR_TYPE: Final = "_scalar_type"
@@ -28,122 +25,81 @@ _OPTIONAL_STRING: Final = c_types.optional(c_types.STRING_VIEW)
 _COPIED: Final = (c_types.INT_ARRAY_REF, c_types.SYMINT_ARRAY_REF, c_types.array_ref(c_types.SCALAR), FLOATS)
 
 
-class Assignment(NamedTuple):
-    """One field of the node: what it is set to, and a statement that has to precede (empty for none)."""
-
-    field: str
-    value: str
-    before: str
-
-
-def input_statements(wrapper: Wrapper) -> list[str]:
-    """Statements that save inputs."""
-    if wrapper.info is None or not wrapper.info.has_derivatives:
+def saving_statements(wrapper: Wrapper, *, is_output: bool) -> list[str]:
+    """Statements that save outputs, or inputs."""
+    info = wrapper.info
+    if info is None or not info.has_derivatives:
         return []
-    return _statements(wrapper, wrapper.info.saved_inputs, is_output=False)
-
-
-def output_statements(wrapper: Wrapper) -> list[str]:
-    """Statements that save outputs."""
-    if wrapper.info is None or not wrapper.info.has_derivatives:
-        return []
-    return _statements(wrapper, wrapper.info.saved_outputs, is_output=True)
-
-
-def _statements(wrapper: Wrapper, attributes: Sequence[SavedAttribute], *, is_output: bool) -> list[str]:
     lines: list[str] = []
-    guard_of = _no_guard if is_output else _guards(wrapper)
-    for saved in sorted(attributes, key=lambda saved: saved.name):
-        assert wrapper.info is not None, "what has no info saves nothing"
-        type = saved_type(saved, wrapper.info)
-        field, value, before = _assignment(wrapper, saved, type, is_output)
-        guard = guard_of(saved, type)
-        statements = [f"{before};"] if before else []
-        statements.append(f"grad_fn->{field} = {value};")
-        if guard:
-            lines += [f"if ({guard}) {{", *[f"  {statement}" for statement in statements], "}"]
-        else:
-            lines += statements
+    conditions = {} if is_output else _conditions(wrapper, info)
+    for saved in sorted(info.saved_outputs if is_output else info.saved_inputs, key=lambda saved: saved.name):
+        type = saved_type(saved, info)
+        statements = _assignment(wrapper, saved, type, is_output)
+        condition = conditions.get(saved) if type is c_types.TENSOR else None
+        lines += [f"if ({condition}) {{", *[f"  {line}" for line in statements], "}"] if condition else statements
     return lines
 
 
-def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output: bool) -> Assignment:
+def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output: bool) -> list[str]:
+    """Statements that set a field of the node."""
     name = saved.name
-    item = _item_of(wrapper, name)
-    value = saved.expression
-    if item is not None:
-        value = value.replace(name.partition(_SCALAR_TYPE)[0], item)
+    # The wrapper may loop over lists, and save of their items.
+    repeated = name.partition(_SCALAR_TYPE)[0]
+    argument = wrapper.repeated.get(repeated)
+    item = name if argument is None else item_of(argument)
     if type in _TENSORS or (is_output and type is c_types.SCALAR):
         return _variable(wrapper, name, item, is_output)
+    field, value = name, saved.expression if argument is None else saved.expression.replace(repeated, item)
     if type in _LISTS:
         of_results = "true" if wrapper.over_lists and is_output else "false"
-        return Assignment(f"{name}_", f"make_saved_variable_list({name}, {of_results})", "")
-    if type in _COPIED:
-        return Assignment(name, f"{value}.vec()", "")
-    if type is c_types.STRING_VIEW:
-        return Assignment(name, f"std::string({value})", "")
-    if type is _OPTIONAL_STRING:
+        field, value = f"{name}_", f"make_saved_variable_list({name}, {of_results})"
+    elif type in _COPIED:
+        value = f"{value}.vec()"
+    elif type is c_types.STRING_VIEW:
+        value = f"std::string({value})"
+    elif type is _OPTIONAL_STRING:
         string = f"::std::optional<std::string>(std::string({value}.value()))"
-        return Assignment(name, f"{value}.has_value() ? {string} : ::std::nullopt", "")
-    return Assignment(name, value, "")
+        value = f"{value}.has_value() ? {string} : ::std::nullopt"
+    return [f"grad_fn->{field} = {value};"]
 
 
-def _variable(wrapper: Wrapper, name: str, item: str | None, is_output: bool) -> Assignment:
-    """A `SavedVariable`. A tensor that an in-place function overwrites is copied first."""
-    flag = "true" if is_output else "false"
+def _variable(wrapper: Wrapper, name: str, item: str, is_output: bool) -> list[str]:
+    """Statements that save a `SavedVariable`. A tensor that an in-place function overwrites is copied first."""
+    before: list[str] = []
+    passed = f"{item}, {'true' if is_output else 'false'}"
+    self, original = ("self[i]", "original_selfs[i]") if wrapper.loops else ("self", "original_self")
     if is_output and any(result.name == name for result in wrapper.kept):
-        return Assignment(f"{name}_", f"SavedVariable({name}_kept, true)", "")
-    if wrapper.inplace and is_output:
-        self = "self[i]" if wrapper.loops else "self"
-        return Assignment(f"{name}_", f"SavedVariable({self}, {flag}, {self}.is_view())", "")
-    if wrapper.inplace and name == "self":
-        original, self = ("original_selfs[i]", "self[i]") if wrapper.loops else ("original_self", "self")
-        before = f"if (!{original}.has_value()) {original} = {self}.clone()"
-        return Assignment(f"{name}_", f"SavedVariable({original}.value(), {flag})", before)
-    return Assignment(f"{name}_", f"SavedVariable({name if item is None else item}, {flag})", "")
+        passed = f"{name}_kept, true"
+    elif wrapper.inplace and is_output:
+        passed = f"{self}, true, {self}.is_view()"
+    elif wrapper.inplace and name == "self":
+        before = [f"if (!{original}.has_value()) {original} = {self}.clone();"]
+        passed = f"{original}.value(), false"
+    return [*before, f"grad_fn->{name}_ = SavedVariable({passed});"]
 
 
-def _item_of(wrapper: Wrapper, name: str) -> str | None:
-    """Item that an attribute is saved of, where the wrapper loops over lists."""
-    argument = wrapper.repeated.get(name.partition(_SCALAR_TYPE)[0])
-    if argument is None:
-        return None
-    return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
-
-
-def _no_guard(saved: SavedAttribute, type: CType) -> str:
-    """The condition of what is always needed."""
-    del saved, type
-    return ""
-
-
-def _guards(wrapper: Wrapper) -> Callable[[SavedAttribute, CType], str]:
-    """What gives the condition under which a tensor is needed: that of the only gradient that reads it, or none.
+def _conditions(wrapper: Wrapper, info: DifferentiabilityInfo) -> dict[SavedAttribute, str]:
+    """Conditions under which tensors are needed: that of the only gradient that reads one, if there is one alone.
 
     There may be a thousand of each, so that no tensor looks through all formulas.
     """
-    info = wrapper.info
     # The formulas of double backward also read values that they do not name.
-    if info is None or len(wrapper.differentiated) <= 1 or "backward" in info.name:
-        return _no_guard
+    if len(wrapper.differentiated) <= 1 or "backward" in info.name:
+        return {}
     if not wrapper.loops and any(argument.is_list for argument in wrapper.differentiated):
-        return _no_guard
+        return {}
     edges = {argument.name: number for number, argument in enumerate(wrapper.differentiated)}
     readers: dict[SavedAttribute, list[Derivative]] = {}
     for derivative in info.derivatives:
         for attribute in dict.fromkeys(derivative.saved_inputs):
             readers.setdefault(attribute, []).append(derivative)
-
-    def guard(saved: SavedAttribute, type: CType) -> str:
-        used = readers.get(saved, ())
-        if type is not c_types.TENSOR or saved.kind is not SavedKind.VALUE or len(used) != 1:
-            return ""
-        names = used[0].var_names
-        if len(names) != 1:
-            return _stated_condition(saved.name, used[0].formula)
-        return f"grad_fn->should_compute_output({edges[names[0]]})"
-
-    return guard
+    conditions = {}
+    for saved, (reader, *others) in readers.items():
+        if saved.kind is SavedKind.VALUE and not others:
+            name, *more = reader.var_names
+            only = f"grad_fn->should_compute_output({edges[name]})"
+            conditions[saved] = _stated_condition(saved.name, reader.formula) if more else only
+    return conditions
 
 
 def _stated_condition(name: str, formula: str) -> str:

@@ -14,7 +14,13 @@ from opwright.convention import public_api
 from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.derivatives.kept_results import ConstantResult, kept_results
 from opwright.emit.autograd.kernels import changes_arguments, counted_arguments, kernel_name, view_base
-from opwright.model.derivatives import DEFAULT_KEY, DifferentiabilityInfo, DifferentiableFunction, ForwardDerivative
+from opwright.model.derivatives import (
+    DEFAULT_KEY,
+    Derivative,
+    DifferentiabilityInfo,
+    DifferentiableFunction,
+    ForwardDerivative,
+)
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.autograd import FOREACH_WITHOUT_DERIVATIVES, NEVER_DIFFERENTIATED
 from opwright.release.rules import Rules
@@ -132,6 +138,11 @@ class Wrapper(NamedTuple):
         return (self.info.output_condition if self.info is not None else None) or ""
 
 
+def item_of(argument: Argument) -> str:
+    """Item of an argument of a wrapper that loops over lists; other arguments are the same for all items."""
+    return f"{argument.name}[i]" if isinstance(argument.type, ListType) else argument.name
+
+
 def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrapper:
     """Decisions for a function under a dispatch key. Raises Fault where its derivatives do not fit it."""
     function = differentiable_function.function
@@ -189,18 +200,15 @@ def is_differentiable(name: str, type: Type, info: DifferentiabilityInfo | None)
 
 def differentiable_outputs(function: NativeFunction, info: DifferentiabilityInfo | None) -> tuple[Output, ...]:
     """Outputs that carry gradients. Raises Fault where the info speaks of another number of outputs."""
-    outputs = [
-        Output(name, result)
-        for name, result in zip(public_api.return_names(function), function.schema.returns, strict=True)
-    ]
+    outputs = list(map(Output, public_api.return_names(function), function.schema.returns))
     declared = None if info is None else info.output_differentiability
     if declared is not None and info is not None:
         if len(declared) != len(outputs) or (function.name.inplace and False in declared):
             message = f"`output_differentiability` of `{info.name}` does not fit `{function.name}`, which takes it over"
             raise Fault.at(OUTPUTS_DIFFER, message, _formula_span(info, function))
         return tuple([output for output, is_said in zip(outputs, declared, strict=True) if is_said])
-    differentiable_outputs = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
-    return tuple(differentiable_outputs[:1] if info is not None and info.uses_single_grad else differentiable_outputs)
+    chosen = [output for output in outputs if is_differentiable(output.name, output.result.type, info)]
+    return tuple(chosen[:1] if info is not None and info.uses_single_grad else chosen)
 
 
 def _repeated_arguments(function: NativeFunction, info: DifferentiabilityInfo | None) -> dict[str, Argument]:
@@ -223,12 +231,9 @@ def _inputs(
     function: NativeFunction, info: DifferentiabilityInfo | None, repeated: dict[str, Argument], over_lists: bool
 ) -> tuple[Input, ...]:
     arguments = function.arguments
+    own = theirs = arguments.positional + arguments.pre_options + arguments.post_options
     if repeated and info is not None:
-        pairs = list(zip(arguments.non_out, info.function.arguments.non_out, strict=False))
-    else:
-        pairs = [
-            (argument, argument) for argument in arguments.positional + arguments.pre_options + arguments.post_options
-        ]
+        own, theirs = arguments.non_out, info.function.arguments.non_out
     return tuple(
         [
             Input(
@@ -238,7 +243,7 @@ def _inputs(
                 argument.type.list_like is not None,
                 f"{mine.name}[i]" if over_lists and mine.type.list_like is not None else mine.name,
             )
-            for mine, argument in pairs
+            for mine, argument in zip(own, theirs, strict=False)
             if is_differentiable(argument.name, argument.type, info)
         ]
     )
@@ -291,7 +296,5 @@ def check_tangents(wrapper: Wrapper, derivative: ForwardDerivative) -> None:
 
 
 def _formula_span(info: DifferentiabilityInfo, function: NativeFunction) -> Span:
-    formulas = [derivative.span for derivative in info.derivatives] + [
-        derivative.span for derivative in info.forward_derivatives
-    ]
-    return formulas[0] if formulas else function.entry
+    formulas: tuple[Derivative | ForwardDerivative, ...] = (*info.derivatives, *info.forward_derivatives)
+    return formulas[0].span if formulas else function.entry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Final, TypeAlias
 
@@ -37,17 +36,16 @@ def _dictionary(argument: Argument, is_keyword: bool) -> str:
     return f"{{'is_kwarg_only': '{is_keyword}', 'name': '{argument.name}', 'simple_type': '{spelled}'{size}}}"
 
 
-def _required_arguments(arguments: Sequence[Argument], is_keyword: bool) -> list[str]:
-    return [_dictionary(argument, is_keyword) for argument in arguments if argument.default is None]
-
-
 def entry(function: NativeFunction) -> str:
     """The overload's name with the arguments that a call has to have."""
     name = function.name.name
+    arguments = [(argument, False) for argument in function.arguments.positional]
+    if name not in CALLED_WITHOUT_KEYWORDS.in_any_release:
+        arguments += [(argument, True) for argument in function.arguments.keyword_only]
     try:
-        described = _required_arguments(function.arguments.positional, False)
-        if name not in CALLED_WITHOUT_KEYWORDS.in_any_release:
-            described += _required_arguments(function.arguments.keyword_only, True)
+        described = [
+            _dictionary(argument, is_keyword) for argument, is_keyword in arguments if argument.default is None
+        ]
     except NoPythonType as refusal:
         raise fault_of(function, refusal) from None
     return f"{name}: [{', '.join(described)}],"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -18,13 +18,14 @@ from opwright.convention.python.bound import (
     PythonModule,
 )
 from opwright.cpp.text import include_line
-from opwright.emit.autograd.kernels import generated_comment
-from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Sharded, Slots
+from opwright.emit.autograd.kernels import autograd_emitter
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Sharded, Slots
 from opwright.emit.python.implementation import forward_declaration, implementation, table_entry
-from opwright.emit.python.units import PythonBinding, bindings, by_name
+from opwright.emit.python.units import PythonBinding, bindings
 
-#: The files that hold all of a module each.
+#: The files that hold all of a module each; that of `torch` is sharded.
 _FILES: Final = {
+    "python_torch_functions.cpp": TORCH,
     "python_variable_methods.cpp": TENSOR_METHODS,
     "python_nn_functions.cpp": NN,
     "python_fft_functions.cpp": FFT,
@@ -46,46 +47,25 @@ def _binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots
     }
 
 
-def _file_slots(file: str) -> Callable[[Job], Slots]:
-    """What fills the slots of a file besides the bindings."""
-
-    def file_slots(job: Job) -> Slots:
-        slots: dict[str, str | Sequence[str]] = {"generated_comment": generated_comment(file, job)}
-        slots.update(dict.fromkeys(("ops_headers", "py_forwards", "py_methods", "py_method_defs"), ()))
-        return slots
-
-    return file_slots
-
-
-def _sorted_bindings(module: PythonModule, job: Job) -> Sequence[PythonBinding]:
-    return by_name(bindings(job, module))
-
-
-def _emitter(
-    file: str, units: Callable[[Job], Sequence[PythonBinding]], layout: OneFile | Sharded[PythonBinding]
-) -> AnyEmitter:
-    return Emitter(
-        name=f"{file.removesuffix('.cpp')}_source",
-        family="python",
-        template=f"autograd/{file}",
-        folder="autograd",
-        units=units,
-        fragment=_binding_fragment,
-        layout=layout,
-        file_slots=_file_slots(file),
-    )
-
-
-def _torch_functions(job: Job) -> AnyEmitter:
-    """Emitter of the functions of the module `torch`, which are most of all functions."""
-    file = "python_torch_functions.cpp"
-    layout = Sharded[PythonBinding](file, job.rules.torch_functions_shards, lambda binding: binding.name.base)
-    return _emitter(file, lambda job: bindings(job, TORCH), layout)
+def _bindings(module: PythonModule, job: Job) -> Sequence[PythonBinding]:
+    """Bindings of a file; those of `torch`, which are most of all, keep the order of their first overloads."""
+    return bindings(job, TORCH) if module is TORCH else sorted(bindings(job, module), key=lambda unit: unit.name.name)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of functions and methods."""
+    shards = Sharded[PythonBinding](
+        "python_torch_functions.cpp", job.rules.torch_functions_shards, lambda unit: unit.name.base
+    )
     return [
-        _torch_functions(job),
-        *[_emitter(file, partial(_sorted_bindings, module), OneFile(file)) for file, module in _FILES.items()],
+        autograd_emitter(
+            f"{file.removesuffix('.cpp')}_source",
+            file,
+            partial(_bindings, module),
+            _binding_fragment,
+            ("ops_headers", "py_forwards", "py_methods", "py_method_defs"),
+            layout=shards if module is TORCH else None,
+            family="python",
+        )
+        for file, module in _FILES.items()
     ]

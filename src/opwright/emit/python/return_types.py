@@ -5,12 +5,11 @@ A function has one such type per set of names; each overload with it takes the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from opwright.convention import public_api
 from opwright.convention.python.call import field_names, struct_key
-from opwright.emit.aten.units import whole_file
-from opwright.emit.autograd.kernels import generated_comment
+from opwright.emit.autograd.kernels import autograd_emitter
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
 from opwright.emit.python.units import bound_functions
 from opwright.model.native_function import NativeFunction
@@ -105,33 +104,31 @@ def _tags(job: Job) -> Slots:
     return {"enum_of_valid_tags": "".join([f'\n.value("{tag}", at::Tag::{tag})' for tag in sorted(job.catalog.tags)])}
 
 
-def _emitter(
-    file: str, fragment: Callable[[Sequence[NativeFunction], FragmentContext], Slots], slots: Sequence[str]
-) -> AnyEmitter:
-    kind = "header" if file.endswith(".h") else "source"
-    return Emitter(
-        name=f"python_return_types_{kind}",
-        family="python",
-        template=f"autograd/{file}",
-        folder="autograd",
-        units=_functions_with_structs,
-        fragment=fragment,
-        layout=OneFile(file),
-        file_slots=lambda job: {"generated_comment": generated_comment(file, job), **dict.fromkeys(slots, ())},
-    )
-
-
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the three files."""
     return [
-        _emitter("python_return_types.cpp", _definitions, ("py_return_types", "py_return_types_registrations")),
-        _emitter("python_return_types.h", _declarations, ("py_return_types_declarations",)),
-        whole_file(
-            "python_enum_tag.cpp",
+        autograd_emitter(
+            "python_return_types_source",
+            "python_return_types.cpp",
+            _functions_with_structs,
+            _definitions,
+            ("py_return_types", "py_return_types_registrations"),
+            family="python",
+        ),
+        autograd_emitter(
+            "python_return_types_header",
+            "python_return_types.h",
+            _functions_with_structs,
+            _declarations,
+            ("py_return_types_declarations",),
+            family="python",
+        ),
+        Emitter(
             name="python_enum_tag_source",
             family="python",
             template="autograd/python_enum_tag.cpp",
             folder="autograd",
+            layout=OneFile("python_enum_tag.cpp"),
             file_slots=_tags,
             line_names=r'\.value\("(?P<tag>\w+)"',
         ),

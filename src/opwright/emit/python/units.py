@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -12,11 +12,10 @@ from opwright.convention.python.overloads import Overload, Pair, pair_overloads,
 from opwright.convention.python.signature import PythonSignature, function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
-from opwright.model.more_inputs import DeprecatedSignature
 from opwright.model.native_function import NativeFunction
 from opwright.schema.names import OperatorName
 from opwright.source.codes import UNKNOWN_MODULE
-from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, did_you_mean
+from opwright.source.diagnostic import Diagnostic, Diagnostics, FaultsFound, did_you_mean
 from opwright.source.span import Span
 
 
@@ -85,71 +84,6 @@ def _functions_by_module(job: Job) -> dict[PythonModule, list[NativeFunction]]:
     return functions
 
 
-class _Collector:
-    """Puts the overloads of a module into groups, and groups into bindings; notes what is refused."""
-
-    def __init__(self, module: PythonModule) -> None:
-        self.faults: Final[list[Diagnostic]] = []
-        self._module: Final = module
-        self._method: Final = module is TENSOR_METHODS
-        self._groups: Final[dict[str, list[Overload]]] = {}
-        self._refused: Final[set[str]] = set()
-
-    def add(self, function: NativeFunction) -> None:
-        """Adds an overload of the module."""
-        name = function.name.name
-        try:
-            overload = Overload(function_signature(function, method=self._method), function)
-            check_overload(overload)
-        except REFUSALS as refusal:
-            self._refuse(name, fault_of(function, refusal))
-        else:
-            self._groups.setdefault(name, []).append(overload)
-
-    def add_deprecated(self, deprecated_signature: DeprecatedSignature) -> None:
-        """Adds a deprecated signature if its function has a binding in the module."""
-        name = deprecated_signature.function.name.name
-        group = self._groups.get(name)
-        if group is None or self._module not in _modules(deprecated_signature.function):
-            return
-        category = deprecated_signature.function.category_override
-        try:
-            signature = python_signature(
-                deprecated_signature.schema,
-                category=category,
-                method=self._method,
-                passed=deprecated_signature.passed,
-                span=deprecated_signature.span,
-            )
-            overload = Overload(signature, deprecated_signature.function)
-            check_overload(overload)
-        except REFUSALS as refusal:
-            self._refuse(name, fault_of(deprecated_signature.function, refusal, deprecated_signature.span))
-        else:
-            group.append(overload)
-
-    def _refuse(self, name: str, fault: Fault) -> None:
-        # What follows from the fault of another overload of the name would be gone with it.
-        self._refused.add(name)
-        self.faults.append(fault.diagnostic)
-
-    def bindings(self) -> list[PythonBinding]:
-        """Bindings of the module, in the order in which their names first occur. Raises FaultsFound."""
-        complete = []
-        for name, group in self._groups.items():
-            if name not in self._refused:
-                binding = PythonBinding(group[0].function.name, self._module, tuple(group))
-                try:
-                    _ = binding.unsorted_pairs
-                except REFUSALS as refusal:
-                    self._refuse(name, fault_of(group[0].function, refusal))
-                else:
-                    complete.append(binding)
-        if self.faults:
-            raise FaultsFound(self.faults)
-        return complete
-
-
 def check_modules(job: Job, sink: Diagnostics) -> None:
     """Warn of functions in modules that do not exist."""
     for function in bound_functions(job):
@@ -178,12 +112,54 @@ def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
 
     Raises FaultsFound with all reasons why one of them cannot be made.
     """
-    collector = _Collector(module)
+    faults: list[Diagnostic] = []
+    refused: set[str] = set()
+    groups: dict[str, list[Overload]] = {}
+
+    def refuse(function: NativeFunction, refusal: Exception, span: Span | None = None) -> None:
+        # What follows from the fault of another overload of the name would be gone with it.
+        refused.add(function.name.name)
+        faults.append(fault_of(function, refusal, span).diagnostic)
+
     for function in _functions_by_module(job)[module]:
-        collector.add(function)
-    for signature in job.deprecated:
-        collector.add_deprecated(signature)
-    return collector.bindings()
+        try:
+            overload = Overload(function_signature(function, method=module is TENSOR_METHODS), function)
+            check_overload(overload)
+        except REFUSALS as refusal:
+            refuse(function, refusal)
+        else:
+            groups.setdefault(function.name.name, []).append(overload)
+    for deprecated in job.deprecated:
+        function = deprecated.function
+        if function.name.name not in groups or module not in _modules(function):
+            continue
+        try:
+            signature = python_signature(
+                deprecated.schema,
+                category=function.category_override,
+                method=module is TENSOR_METHODS,
+                passed=deprecated.passed,
+                span=deprecated.span,
+            )
+            overload = Overload(signature, function)
+            check_overload(overload)
+        except REFUSALS as refusal:
+            refuse(function, refusal, deprecated.span)
+        else:
+            groups[function.name.name].append(overload)
+    complete = []
+    for name, group in groups.items():
+        if name not in refused:
+            binding = PythonBinding(group[0].function.name, module, tuple(group))
+            try:
+                _ = binding.unsorted_pairs
+            except REFUSALS as refusal:
+                refuse(group[0].function, refusal)
+            else:
+                complete.append(binding)
+    if faults:
+        raise FaultsFound(faults)
+    return complete
 
 
 @per_job
@@ -198,8 +174,3 @@ def signatures_by_function(job: Job) -> Mapping[NativeFunction, Sequence[tuple[P
             for function in (pair.base,) if pair.out is None else (pair.base, pair.out):
                 signatures.setdefault(function, []).append((module, pair.signature))
     return signatures
-
-
-def by_name(bindings: Iterable[PythonBinding]) -> Sequence[PythonBinding]:
-    """The bindings sorted by their names."""
-    return sorted(bindings, key=lambda binding: binding.name.name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, Job, OneFile, Slots
 from opwright.emit.torch_stubs.hand_written import listed_names, written_hints
 from opwright.emit.torch_stubs.hints import function_hints, method_hints, overloads_by_name, result_classes
 
@@ -58,11 +57,6 @@ def _result_slots(job: Job) -> Slots:
     }
 
 
-def _nn_slots(job: Job) -> Slots:
-    """What fills the stub of `torch._C._nn`."""
-    return {"c_nn_function_hints": overloads_by_name(written_hints("nn", job.rules))}
-
-
 def _functional_slots(job: Job) -> Slots:
     """What fills the stub of `torch.nn.functional`."""
     imported = {
@@ -87,12 +81,12 @@ _FUNCTION_LINE: Final = r" *(?:def|class) (?P<operator>\w+)\("
 
 
 def _emitter(name: str, path: str, template: str, file_slots: Callable[[Job], Slots]) -> AnyEmitter:
-    return whole_file(
-        path,
+    return Emitter(
         name=name,
         family="torch_stubs",
         template=template,
         folder="torch_stubs",
+        layout=OneFile(path),
         file_slots=file_slots,
         line_names=_FUNCTION_LINE,
     )
@@ -107,5 +101,10 @@ def emitters(job: Job) -> list[AnyEmitter]:
         _emitter("torch_vf_stub", "torch/_VF.pyi", functions, _function_slots),
         _emitter("return_types_stub", "torch/return_types.pyi", "torch/_C/return_types.pyi.in", _result_slots),
         _emitter("nn_functional_stub", "torch/nn/functional.pyi", "torch/nn/functional.pyi.in", _functional_slots),
-        _emitter("nn_module_stub", "torch/_C/_nn.pyi", "torch/_C/_nn.pyi.in", _nn_slots),
+        _emitter(
+            "nn_module_stub",
+            "torch/_C/_nn.pyi",
+            "torch/_C/_nn.pyi.in",
+            lambda job: {"c_nn_function_hints": overloads_by_name(written_hints("nn", job.rules))},
+        ),
     ]

@@ -24,18 +24,6 @@ def hints_of(job: Job) -> Hints:
     return Hints(job.rules)
 
 
-def pair_hints(pair: Pair, hints: Hints) -> list[str]:
-    """Hints of one signature of the parser.
-
-    A deprecated signature with `out` has one without beside it; sizes may be spread over positional arguments.
-    """
-    signature, with_out = pair.signature, pair.out is not None
-    texts = [hints.declaration(signature, with_out=False)] if signature.deprecated and with_out else []
-    texts.append(hints.declaration(signature, with_out=with_out))
-    spread = hints.spread_declaration(signature, with_out=with_out)
-    return texts if spread is None else [*texts, spread]
-
-
 def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) -> Mapping[str, list[str]]:
     """Hints of a module's functions, or of the methods, by name; those of one name are its overloads.
 
@@ -48,10 +36,17 @@ def generated_hints(job: Job, module: PythonModule, left_out: frozenset[str]) ->
         pairs += [pair for pair in binding.pairs if module is not TENSOR_METHODS or not pair.signature.deprecated]
     hints = hints_of(job)
     texts: dict[str, list[str]] = {}
-    for pair in sort_pairs(pairs):
-        signature = pair.signature
-        if signature.deprecated or signature.name not in left_out:
-            texts.setdefault(signature.name, []).extend(pair_hints(pair, hints))
+    for signature, _, out in sort_pairs(pairs):
+        if not signature.deprecated and signature.name in left_out:
+            continue
+        of_name, with_out = texts.setdefault(signature.name, []), out is not None
+        # A deprecated signature with `out` has one without beside it.
+        if signature.deprecated and with_out:
+            of_name.append(hints.declaration(signature, with_out=False))
+        of_name.append(hints.declaration(signature, with_out=with_out))
+        # Sizes may be spread over positional arguments.
+        spread = hints.spread_declaration(signature, with_out=with_out)
+        of_name += [] if spread is None else [spread]
     return texts
 
 

@@ -10,11 +10,12 @@ from opwright.cpp.namespaces import enclose
 from opwright.emit.autograd import inplace_or_view, variable_type, view_funcs
 from opwright.emit.autograd.functions import declaration, definition
 from opwright.emit.autograd.kernels import changes_arguments, has_kernel, registration, view_base
-from opwright.emit.autograd.nodes import node
+from opwright.emit.autograd.nodes import GraphNode
 from opwright.emit.emitter import FragmentContext
 from opwright.libraries.emit.parts import LibraryPart, PartDerivatives, Section, has_own_kernel
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.library import Library
+from opwright.release.rules import Rules
 
 #: What every file with kernels of autograd includes.
 _SUPPORT: Final = "opwright/autograd.h"
@@ -40,9 +41,9 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     ]
     texts = [
         _nodes(derivatives, context),
-        _view_functions(tracked),
+        _view_functions(tracked, context.rules),
         _autograd_kernels(part.library, differentiable, context),
-        _inplace_or_view_kernels(part.library, tracked),
+        _inplace_or_view_kernels(part.library, tracked, context.rules),
     ]
     text = "\n\n".join([text for text in texts if text])
     if not text:
@@ -71,16 +72,16 @@ def _uses_operators(formula: str) -> bool:
 def _nodes(derivatives: PartDerivatives, context: FragmentContext) -> str:
     """Classes of the nodes, with their functions."""
     rules = context.rules
-    nodes = [node(info, rules) for info in derivatives.infos if info.has_derivatives]
+    nodes = [GraphNode(info, rules) for info in derivatives.infos if info.has_derivatives]
     return "\n".join([*[declaration(node, rules) for node in nodes], *[definition(node, rules) for node in nodes]])
 
 
-def _view_functions(differentiable: Sequence[DifferentiableFunction]) -> str:
+def _view_functions(differentiable: Sequence[DifferentiableFunction], rules: Rules) -> str:
     """Classes that regenerate views from a base."""
     views = [
         view_funcs.view_func(function)
         for function, _, _ in differentiable
-        if view_base(function) is not None and not changes_arguments(function)
+        if view_base(function, rules) is not None and not changes_arguments(function)
     ]
     return "".join([*map(view_funcs.declaration, views), *map(view_funcs.definition, views)])
 
@@ -103,9 +104,10 @@ def _autograd_kernels(
     return "\n\n".join(parts)
 
 
-def _inplace_or_view_kernels(library: Library, differentiable: Sequence[DifferentiableFunction]) -> str:
+def _inplace_or_view_kernels(library: Library, differentiable: Sequence[DifferentiableFunction], rules: Rules) -> str:
     """Kernels that count versions and mark views."""
-    kernels = [(function.function, text) for function in differentiable if (text := inplace_or_view.kernel(function))]
+    texts = [(function.function, inplace_or_view.kernel(function, rules)) for function in differentiable]
+    kernels = [(function, text) for function, text in texts if text is not None]
     if not kernels:
         return ""
     definitions = "\n".join([text for _, text in kernels])

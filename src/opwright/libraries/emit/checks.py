@@ -32,6 +32,7 @@ from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
+from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind, required_argument
 from opwright.schema.types import TENSOR, DispatcherType
 from opwright.source.codes import (
@@ -113,10 +114,10 @@ _VIEW: Final = _code("views", "base guard i inverse_return_mode mutated_view nam
 _COPY: Final = _code("the synthesized functional overload", "output")
 
 
-def check_names(derivative: DifferentiableFunction, *, is_stable: bool, sink: Diagnostics) -> None:
+def check_names(derivative: DifferentiableFunction, rules: Rules, *, is_stable: bool, sink: Diagnostics) -> None:
     """Report arguments whose names C++ does not allow, or that generated code gives something else."""
     function = derivative.function
-    taken = {} if is_stable else {name: code for code in _codes(derivative) for name in code.names}
+    taken = {} if is_stable else {name: code for code in _codes(derivative, rules) for name in code.names}
     words = frozenset[str]().union(*[info.words for info in derivative.infos.values()])
     arguments = {argument.name: argument for argument in function.arguments.all}
     for name, argument in arguments.items():
@@ -137,7 +138,7 @@ def check_names(derivative: DifferentiableFunction, *, is_stable: bool, sink: Di
             sink.error(ARGUMENT_NAME, f"argument name `{name}` {fault}", at, help="rename the argument")
 
 
-def _codes(derivative: DifferentiableFunction) -> Iterator[_Code]:
+def _codes(derivative: DifferentiableFunction, rules: Rules) -> Iterator[_Code]:
     """What is generated for an overload."""
     function, group = derivative.function, derivative.function.group
     if function.library_fields.batch_rule:
@@ -148,7 +149,7 @@ def _codes(derivative: DifferentiableFunction) -> Iterator[_Code]:
         yield _DEVICES
     if derivative.infos:
         yield _NODE
-    if has_kernel(derivative) and (has_view_kernel(function) or not boxed_kernel(derivative)):
+    if has_kernel(derivative) and (has_view_kernel(function, rules) or not boxed_kernel(derivative, rules)):
         yield _AUTOGRAD
     if function.has_composite_implicit:
         return
@@ -286,7 +287,7 @@ def check_cpp(job: Job, sink: Diagnostics) -> None:
             if function.is_synthesized:
                 continue
             derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
-            check_names(derivative, is_stable=library.is_stable, sink=sink)
+            check_names(derivative, job.rules, is_stable=library.is_stable, sink=sink)
             if library.is_stable:
                 check_alias_sets(function, False, sink)
             else:

@@ -145,12 +145,12 @@ def _backend(
         key,
         kernels,
         device_guard=has_guard(key),
-        generates_kernels=key is META,
-        allocation=ANY_DEVICE_ALLOCATION if key.is_dense else None,
+        generates=key is META,
+        default_allocation=ANY_DEVICE_ALLOCATION if key.is_dense else None,
         callees={
             function: checked[function, kernel] for function, kernel in kernels.items() if (function, kernel) in checked
         },
-        display_name="" if wrapper is None else key.name.removesuffix(wrapper.key) + wrapper.display_name,
+        shown_name="" if wrapper is None else key.name.removesuffix(wrapper.key) + wrapper.display_name,
         choices=NO_CHOICES if wrapper is None else _choices(kernels, wrapper),
         checks=_checks(part, key),
         passed=_passed(part, key),

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from opwright.emit.aten.units import whole_file
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, OneFile, Slots
 from opwright.libraries.stubs.namespaces import PACKAGE, namespace_path, namespace_text, namespaces
 
 #: Makes type checkers look in PyTorch itself for modules that are not in the package.
@@ -25,7 +24,9 @@ _OPERATOR_LINE: Final = r"class (?P<operator>\w+)\(_Operator\)"
 
 
 def _whole_file(name: str, path: str, file_slots: Callable[[Job], Slots]) -> AnyEmitter:
-    return whole_file(path, name=name, family=_FAMILY, template=None, folder=_FAMILY, file_slots=file_slots)
+    return Emitter(
+        name=name, family=_FAMILY, template=None, folder=_FAMILY, layout=OneFile(path), file_slots=file_slots
+    )
 
 
 #: The project file that pip reads. Stubs have no code, so any build backend works.

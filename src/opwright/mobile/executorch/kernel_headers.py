@@ -10,7 +10,6 @@ from typing import Final
 
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.aten.units import whole_file
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.units import ExecutorchNamespace, custom_operators, operators, pytorch_kernel
@@ -100,12 +99,12 @@ def _custom_header() -> AnyEmitter:
 
 def emitters(job: Job) -> list[AnyEmitter]:
     """Emitters of the headers; a run without a file of custom operators has no header for them."""
-    register = whole_file(
-        "RegisterKernels.h",
+    register: AnyEmitter = Emitter(
         name="executorch_register_header",
         family="executorch_headers",
         template="executorch/RegisterKernels.h",
         folder="executorch",
+        layout=OneFile("RegisterKernels.h"),
         file_slots=lambda job: {"generated_comment": _REGISTER_COMMENT},
     )
     custom = [_custom_header()] if job.of(RunExecutorch).executorch.has_custom_file else []

@@ -66,8 +66,8 @@ def model_backend(
         symint=symint,
         class_name=class_name,
         # Programs give dispatch keys other names.
-        display_name=str(index.dispatch_key),
-        generates_kernels=True,
+        shown_name=str(index.dispatch_key),
+        generates=True,
     )
 
 
@@ -275,8 +275,8 @@ def _allocating_backend(index: BackendIndex) -> Backend:
     empty, strided = gen_empty_impl_names(index)
     if empty is None or strided is None or backend.allocation is not None:
         return backend
-    return Backend(backend.key, {}, generates_kernels=True, allocation=Allocation(empty, strided_function=strided))
+    return Backend(backend.key, {}, generates=True, default_allocation=Allocation(empty, strided_function=strided))
 
 
 def _empty_backend(index: BackendIndex) -> Backend:
-    return Backend(model_key(index.dispatch_key), {}, generates_kernels=True)
+    return Backend(model_key(index.dispatch_key), {}, generates=True)

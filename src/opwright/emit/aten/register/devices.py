@@ -56,13 +56,10 @@ def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> st
     handling = backend.device_handling(function)
     check = _check_text(function, wrapper) if handling.check else NO_CHECK
     guard = _guard(function, backend) if handling.guard else _NO_GUARD
-    return f"  {check}\n{_initialization(function, backend)}{guard}"
-
-
-def _initialization(function: NativeFunction, backend: Backend) -> str:
-    """Statement of the backend's file that initializes the device in functions that make tensors."""
-    statement = backend.choices.head.lazy_init
-    return f"  {statement}\n" if statement and function.arguments.options is not None else ""
+    initialization = backend.choices.head.lazy_init
+    if initialization and function.arguments.options is not None:
+        guard = f"  {initialization}\n{guard}"
+    return f"  {check}\n{guard}"
 
 
 def _guard(function: NativeFunction, backend: Backend) -> str:

@@ -126,57 +126,43 @@ const TensorOptions &options) {{
 """
 
 
-def _mismatch(what: str, *lines: str) -> str:
-    """A check with a message over several lines."""
-    return f"  TORCH_CHECK({what},\n" + ",\n".join([f"      {line}" for line in lines]) + ");"
-
-
-def _output_check(property: str) -> str:
-    expected, actual = f"options.{property}()", f"out.{property}()"
-    return _mismatch(
-        f"{expected} == {actual}",
-        f'"Expected out tensor to have {property} ", {expected}, ", but got ", {actual}, " instead"',
-    )
-
-
-def _bad_call(property: str, what: str, expected: str) -> str:
-    actual = f"self.{what}()"
-    return _mismatch(
-        f"{expected} == {actual}",
-        '"Bad in-place call: "',
-        f'"input tensor {property} ", {actual}, " and output tensor {property} ", {expected}, " should match"',
-    )
-
-
-_RESIZE_OUT: Final = f"""
-void resize_out(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {{
-{_output_check("dtype")}
-{_output_check("device")}
+_RESIZE_OUT: Final = """
+void resize_out(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {
+  TORCH_CHECK(options.dtype() == out.dtype(),
+      "Expected out tensor to have dtype ", options.dtype(), ", but got ", out.dtype(), " instead");
+  TORCH_CHECK(options.device() == out.device(),
+      "Expected out tensor to have device ", options.device(), ", but got ", out.device(), " instead");
   const bool resized = at::native::resize_output(out, sizes);
   // Only restride if a resize occurred; otherwise we ignore the (advisory)
   // strides from the meta function and directly use the output tensor's
   // preexisting strides
-  if (resized) {{
-    if (!strides.empty()) {{
+  if (resized) {
+    if (!strides.empty()) {
       TORCH_INTERNAL_ASSERT(!options.memory_format_opt().has_value());
       // TODO: avoid the redispatch here
       out.as_strided_(sizes, strides);
-    }} else if (options.memory_format_opt().has_value()) {{
+    } else if (options.memory_format_opt().has_value()) {
       out.unsafeGetTensorImpl()->empty_tensor_restride(*options.memory_format_opt());
-    }}
-  }}
-}}
+    }
+  }
+}
 """
 
-_CHECK_INPLACE: Final = f"""
-void check_inplace(const Tensor &self, IntArrayRef sizes, const TensorOptions &options) {{
+_CHECK_INPLACE: Final = """
+void check_inplace(const Tensor &self, IntArrayRef sizes, const TensorOptions &options) {
   // These checks are needed on those operators that:
   //   1) don't use 'TensorIterator' (e.g. 'addmm' and 'baddbmm')
   //   2) have particular typing rules (e.g. 'cumsum' and 'cumprod')
   // For other operators (e.g. 'add'), 'TensorIterator' already checks
   // these things separately.
-{_bad_call("dtype", "dtype", "options.dtype()")}
-{_bad_call("device", "device", "options.device()")}
-{_bad_call("size", "sizes", "sizes")}
-}}
+  TORCH_CHECK(options.dtype() == self.dtype(),
+      "Bad in-place call: ",
+      "input tensor dtype ", self.dtype(), " and output tensor dtype ", options.dtype(), " should match");
+  TORCH_CHECK(options.device() == self.device(),
+      "Bad in-place call: ",
+      "input tensor device ", self.device(), " and output tensor device ", options.device(), " should match");
+  TORCH_CHECK(sizes == self.sizes(),
+      "Bad in-place call: ",
+      "input tensor size ", self.sizes(), " and output tensor size ", sizes, " should match");
+}
 """

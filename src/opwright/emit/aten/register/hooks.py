@@ -12,10 +12,10 @@ from typing import Final
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
+from opwright.emit.extensions import PLACEHOLDER
 from opwright.model.hooks import Hook, HookPosition
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.source.lazy import lazy_pattern
 
 #: The boxed function of generated sources that runs the CPU's kernel of an operator.
 FALLBACK_FUNCTION: Final = "run_on_cpu"
@@ -24,7 +24,6 @@ FALLBACK_FUNCTION: Final = "run_on_cpu"
 _HEADER: Final = "opwright/hooks.h"
 _RESULT: Final = "opwright_result"
 _NO_RESULT: Final = "::opwright::no_result"
-_PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
 #: The values that functions get as expressions, all others as strings.
 _EXPRESSIONS: Final = ("arguments", "tensors", "result", "call")
 
@@ -68,8 +67,7 @@ def hooked_body(wrapper: KernelWrapper, backend: Backend, body: str) -> str:
 
 def _is_surrounded(wrapper: KernelWrapper, backend: Backend) -> bool:
     """Whether anything is around the call of a wrapper's kernel."""
-    choices = backend.choices
-    if choices is NO_CHOICES:
+    if backend.choices is NO_CHOICES:
         return False
     return bool(_hooks(wrapper, backend)) or backend.entry_options(wrapper.function).cpu_on_error
 
@@ -131,7 +129,6 @@ def _has_result(wrapper: KernelWrapper) -> bool:
 
 
 def _hook_text(hook: Hook, values: Mapping[str, str]) -> str:
-    """Statements of a hook."""
     if not hook.call:
         return filled_text(hook.text, values).rstrip("\n")
     is_around = hook.position is HookPosition.around
@@ -145,7 +142,7 @@ def _hook_text(hook: Hook, values: Mapping[str, str]) -> str:
 
 def filled_text(text: str, values: Mapping[str, str]) -> str:
     """A text with values in place of their names in braces; other braces stay as they are."""
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+    return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _with_fallback(wrapper: KernelWrapper, backend: Backend, call: str) -> str:

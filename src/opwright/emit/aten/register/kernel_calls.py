@@ -8,8 +8,7 @@ from opwright.convention import public_api
 from opwright.cpp.binding import Expression, WantedBinding
 from opwright.cpp.c_types import CType
 from opwright.cpp.translation import AvailableValue, TypeConversion, translate_with
-from opwright.emit.aten.backend import Backend, KernelWrapper
-from opwright.emit.aten.register.additions import KernelCallee, WrapperAdditions
+from opwright.emit.aten.backend import Backend, KernelCallee, KernelWrapper, WrapperAdditions
 from opwright.emit.aten.register.hooks import filled_text, hook_values, indent
 from opwright.source.records import NamedTuple
 

@@ -32,7 +32,6 @@ from opwright.emit.aten.register.helpers import (
     registration_helpers,
     wrapped_functions,
 )
-from opwright.emit.aten.register.wrapper import out_wrapper_definition
 from opwright.emit.aten.units import kernel_argument, shard_count
 from opwright.emit.emitter import (
     AnyEmitter,
@@ -90,8 +89,6 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
     """Definition of a wrapper, with the class of its outputs if its kernel is structured."""
     if wrapper.kind is WrapperKind.structured and isinstance(unit, NativeFunctionsGroup):
         return structured_kernels.definition(wrapper, unit, backend, context)
-    if wrapper.kind is WrapperKind.out:
-        return laid_out_wrapper(out_wrapper_definition(wrapper, backend), context.rules)
     return laid_out_wrapper(plain.definition(wrapper, backend), context.rules)
 
 

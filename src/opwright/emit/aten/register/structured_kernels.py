@@ -15,7 +15,6 @@ from typing import Final
 from opwright.convention import native, public_api, structured
 from opwright.cpp import c_types
 from opwright.cpp.binding import Expression
-from opwright.cpp.signature import Signature
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate
 from opwright.emit.aten import native_aot
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
@@ -52,16 +51,11 @@ class OutputClass(NamedTuple):
 
 def structured_wrapper(function: NativeFunction, backend: Backend) -> KernelWrapper:
     """Wrapper of an overload with a structured kernel."""
-    signature = _signature(function, backend)
-    return KernelWrapper(
-        function, WrapperKind.structured, f"wrapper_{backend.display_name}_{signature.name}", signature
-    )
-
-
-def _signature(function: NativeFunction, backend: Backend) -> Signature:
     kernel = backend.kernels.get(function)
     symint = kernel is not None and kernel.symint
-    return native.symint_signature(function) if symint else native.signature(function)
+    signature = native.symint_signature(function) if symint else native.signature(function)
+    name = f"wrapper_{backend.display_name}_{signature.name}"
+    return KernelWrapper(function, WrapperKind.structured, name, signature)
 
 
 def output_class(
@@ -69,6 +63,10 @@ def output_class(
 ) -> OutputClass:
     """Class of one overload under one backend."""
     name, parent = _class_names(group, backend)
+    # Kernels write to proxies of outputs, which have the strides that they need. In-place wrappers of PyTorch pass
+    # `self`, and then overwrite it with the proxy, which has no values.
+    passes_self = not backend.external and not function.library.takes_any_schema
+    passes_proxies = function.kind is SchemaKind.out or (function.kind is SchemaKind.inplace and not passes_self)
     is_unguarded = backend.entry_options(function).device_guard is False
     return OutputClass(
         name=f"{name}_{function.kind.name}",
@@ -79,18 +77,8 @@ def output_class(
         guard="" if is_unguarded else structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
         moves_guard=backend.moves_guard and not is_unguarded,
         names=context.rules.set_output_takes_names,
-        passes_proxies=_passes_proxies(function, backend),
+        passes_proxies=passes_proxies,
     )
-
-
-def _passes_proxies(function: NativeFunction, backend: Backend) -> bool:
-    """Whether the kernel writes to proxies of outputs, which have the strides that it needs.
-
-    In-place wrappers of PyTorch pass `self`, and then overwrite it with the proxy, which has no values.
-    """
-    if function.kind is SchemaKind.inplace:
-        return backend.external or function.library.takes_any_schema
-    return function.kind is SchemaKind.out
 
 
 def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
@@ -251,63 +239,17 @@ def structured_body(
     wrapper: KernelWrapper, output: OutputClass, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext
 ) -> str:
     """Statements of a wrapper: an object of the class of its outputs, the calls, and the result."""
-    return (
-        f"{output.name} op{_constructed_from(wrapper.function)};\n"
-        f"{_run(wrapper, output, group, key, context)}"
-        f"return {_result_expression(wrapper.function)};"
+    function = wrapper.function
+    taken = {SchemaKind.functional: "", SchemaKind.inplace: "(self)"}.get(
+        function.kind, f"({_names(function.arguments.out)})"
     )
-
-
-def _constructed_from(function: NativeFunction) -> str:
-    if function.kind is SchemaKind.functional:
-        return ""
-    if function.kind is SchemaKind.inplace:
-        return "(self)"
-    return f"({_names(function.arguments.out)})"
+    return (
+        f"{output.name} op{taken};\n{_run(wrapper, output, group, key, context)}return {_result_expression(function)};"
+    )
 
 
 def _names(arguments: Sequence[Argument]) -> str:
     return ", ".join([argument.name for argument in arguments])
-
-
-class _Calls(NamedTuple):
-    """Arguments that one overload passes on to `meta`, to `impl`, and to the public out function."""
-
-    meta: str
-    impl: str
-    out: str
-
-
-def _calls(function: NativeFunction, signature: Signature, *, passes_proxies: bool) -> _Calls:
-    group = function.group
-    assert group is not None, "only overloads of a group have structured wrappers"
-    available: tuple[AvailableValue, ...] = signature.bindings
-    meta = translate(available, structured.meta_arguments(group))
-    available += _precomputed_values(group) + _outputs(group, passes_proxies=passes_proxies)
-    out = public_api.function_signatures(group.out).most_faithful
-    return _Calls(
-        ", ".join(meta),
-        ", ".join(translate(available, structured.impl_arguments(group))),
-        ", ".join(translate(available, out.bindings)),
-    )
-
-
-def _precomputed_values(group: NativeFunctionsGroup) -> tuple[Expression, ...]:
-    """Values that `meta` precomputes for `impl`."""
-    precomputed = group.out.precomputed
-    if precomputed is None:
-        return ()
-    bindings = [structured.binding(value) for value in precomputed.values]
-    return tuple([Expression(f"precompute.{binding.name}", binding.role, binding.type) for binding in bindings])
-
-
-def _outputs(group: NativeFunctionsGroup, *, passes_proxies: bool) -> tuple[Expression, ...]:
-    """Outputs after `meta`, or the proxies of those whose strides the kernel does not support."""
-    form = "op.maybe_get_output({})" if passes_proxies else "op.outputs_[{}]"
-    outs = structured.out_arguments(group)
-    check_tensor_outputs(group)
-    tensor = c_types.mut_ref(c_types.TENSOR)
-    return tuple([Expression(form.format(index), binding.role, tensor) for index, binding in enumerate(outs)])
 
 
 def check_tensor_outputs(group: NativeFunctionsGroup) -> None:
@@ -345,18 +287,27 @@ def _run(
     wrapper: KernelWrapper, output: OutputClass, group: NativeFunctionsGroup, key: DispatchKey, context: FragmentContext
 ) -> str:
     """Calls of `meta` and `impl`, and the copies of proxies into the outputs that they replace."""
-    function = wrapper.function
-    calls = _calls(function, wrapper.signature, passes_proxies=output.passes_proxies)
-    lines = [f"op.meta({calls.meta});"]
-    if group.out.precomputed is not None:
-        lines = [f"auto precompute = op.meta({calls.meta});", "(void)precompute;"]
+    function, precomputed = wrapper.function, group.out.precomputed
+    check_tensor_outputs(group)
+    available: tuple[AvailableValue, ...] = wrapper.signature.bindings
+    lines = [f"op.meta({', '.join(translate(available, structured.meta_arguments(group)))});"]
+    if precomputed is not None:
+        lines = [f"auto precompute = {lines[0]}", "(void)precompute;"]
+        bindings = [structured.binding(value) for value in precomputed.values]
+        available += tuple([Expression(f"precompute.{item.name}", item.role, item.type) for item in bindings])
+    form = "op.maybe_get_output({})" if output.passes_proxies else "op.outputs_[{}]"
+    tensor = c_types.mut_ref(c_types.TENSOR)
+    outs = enumerate(structured.out_arguments(group))
+    available += tuple([Expression(form.format(index), binding.role, tensor) for index, binding in outs])
     if key is COMPOSITE_EXPLICIT_NON_FUNCTIONAL:
         prefix = public_api.MANUAL_PREFIX if function.manual_cpp_binding else ""
         name = prefix + public_api.name(group.out.schema, faithful=True)
-        lines.append(f"{group.library.api}::{name}({calls.out});")
+        wanted = public_api.function_signatures(group.out).most_faithful.bindings
+        lines.append(f"{group.library.api}::{name}({', '.join(translate(available, wanted))});")
     elif key is not META:
+        passed = ", ".join(translate(available, structured.impl_arguments(group)))
         aot_kernel = native_aot.kernel_for(group, key, context)
-        lines.append(f"op.impl({calls.impl});" if aot_kernel is None else native_aot.attempt(aot_kernel, calls.impl))
+        lines.append(f"op.impl({passed});" if aot_kernel is None else native_aot.attempt(aot_kernel, passed))
     if function.kind is not SchemaKind.functional:
         lines += [
             f"if (op.proxy_outputs_[{index}].has_value()) "

@@ -12,7 +12,6 @@ from typing import Final
 
 from opwright.convention import dispatcher, public_api
 from opwright.cpp.binding import Expression
-from opwright.cpp.signature import Signature
 from opwright.cpp.translation import AvailableValue, translated_call
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_lines
@@ -100,7 +99,8 @@ def _result_expression(function: NativeFunction, group: NativeFunctionsGroup) ->
 
 def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
     """Wrapper of an overload that has no structured kernel."""
-    return KernelWrapper(function, kind, wrapper_name(function, backend), wrapper_signature(function, backend))
+    signature = dispatcher.signature(function) if backend.symint else dispatcher.concrete_signature(function)
+    return KernelWrapper(function, kind, wrapper_name(function, backend), signature)
 
 
 def wrapper_name(function: NativeFunction, backend: Backend) -> str:
@@ -112,21 +112,14 @@ def wrapper_name(function: NativeFunction, backend: Backend) -> str:
     return f"wrapper_{backend.display_name}_{library}{function.name.overload}_{dispatcher.name(function.schema)}"
 
 
-def wrapper_signature(function: NativeFunction, backend: Backend) -> Signature:
-    """The wrapper's signature under the dispatcher's convention."""
-    return dispatcher.signature(function) if backend.symint else dispatcher.concrete_signature(function)
-
-
 def definition(wrapper: KernelWrapper, backend: Backend) -> str:
     """The wrapper's definition."""
-    if wrapper.kind is WrapperKind.kernel:
-        return _calling_kernel(wrapper, backend)
+    if wrapper.kind is WrapperKind.out:
+        return out_wrapper_definition(wrapper, backend)
     if wrapper.kind is WrapperKind.refusal:
         return _refusing(wrapper)
-    return _copying(wrapper, backend)
-
-
-def _calling_kernel(wrapper: KernelWrapper, backend: Backend) -> str:
+    if wrapper.kind is WrapperKind.functional:
+        return _copying(wrapper, backend)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
         f"{first_statements(wrapper, backend)}{device_lines(wrapper.function, wrapper.name, backend)}\n"

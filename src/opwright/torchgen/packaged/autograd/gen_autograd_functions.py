@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Final
 
 from opwright.emit.autograd.functions import DECLARATIONS, DEFINITIONS, declaration, definition
-from opwright.emit.autograd.kernels import template_comment
-from opwright.emit.autograd.nodes import GraphNode, node
+from opwright.emit.autograd.nodes import GraphNode
 from opwright.emit.autograd.python_functions import initializer, property_entries, property_getters, property_table
+from opwright.files.template import template_comment
 from opwright.torchgen.code_template import CodeTemplate
 from opwright.torchgen.interface.derivatives import DifferentiabilityInfo, model_info
 from opwright.torchgen.interface.faults import faults_as_assertions
@@ -52,7 +52,7 @@ class _NodeSlots(dict[str, "str | list[str]"]):
 def process_function(info: DifferentiabilityInfo, template: CodeTemplate) -> str:
     """Text of one of the templates for a node. Raises AssertionError for what no node can save."""
     with faults_as_assertions():
-        return template.substitute(_NodeSlots(node(model_info(info), installed_rules())))
+        return template.substitute(_NodeSlots(GraphNode(model_info(info), installed_rules())))
 
 
 def get_infos_with_derivatives_list(differentiability_infos: Infos) -> list[DifferentiabilityInfo]:

@@ -9,8 +9,9 @@ import dataclasses
 from typing import Final
 
 from opwright.emit.autograd import inplace_or_view
-from opwright.emit.autograd.kernels import has_kernel, kernel_text, key_set, template_comment
+from opwright.emit.autograd.kernels import has_kernel, kernel_text, key_set
 from opwright.emit.autograd.wrapper_call import unpack_all, unpacked_name
+from opwright.files.template import template_comment
 from opwright.release.operator_names.autograd import STORAGE_OF_BASE, VIEWS
 from opwright.torchgen.api import cpp
 from opwright.torchgen.code_template import CodeTemplate
@@ -88,7 +89,7 @@ def gen_inplace_or_view_type_env(fn: NativeFunctionWithDifferentiabilityInfo) ->
     Raises AssertionError for a view that cannot be made again.
     """
     with faults_as_assertions():
-        slots = inplace_or_view.kernel_slots(model_differentiable(fn))
+        slots = inplace_or_view.kernel_slots(model_differentiable(fn), installed_rules())
     return {slot: list(slots.get(slot, ())) for slot in inplace_or_view.SLOTS}
 
 
