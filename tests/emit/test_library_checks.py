@@ -8,7 +8,7 @@ import pytest
 
 from opwright.emit.emitter import Job, Options
 from opwright.libraries.emit.checks import check_c_shims, check_cpp, check_shapes, check_stable
-from opwright.libraries.frameworks.checks import check_frameworks
+from opwright.libraries.frameworks import check_frameworks
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.catalog import Catalog
 from opwright.source.diagnostic import Diagnostics

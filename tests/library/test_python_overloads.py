@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from opwright.emit.emitter import Job, Options
-from opwright.libraries.emit.python.overloads import emitters
+from opwright.libraries.emit.python.overloads import MODULE
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.catalog import Catalog
 from tests.dialects.test_library import loaded
@@ -50,7 +50,7 @@ def operators(torch: ModuleType) -> Iterator[ModuleType]:
         if not function.is_synthesized:
             library.define(function.schema.written_text)
             library.impl(function.name.text, kernels[function.name.text], "CPU")
-    text = slots_of(emitters, "acme_forms/_overloads.py", job)["text"]
+    text = slots_of(lambda _: [MODULE.emitter()], "acme_forms/_overloads.py", job)["text"]
     module: dict[str, ModuleType] = {}
     exec(text if isinstance(text, str) else text[0], module)
     yield torch.ops.acme_forms

@@ -26,18 +26,8 @@ FAMILIES: Final = (
         "the code around the operators of libraries",
         emitters=(
             *map("opwright.libraries.emit.{}".format, ("headers", "sources", "operator_tests", "c_shims", "stable")),
-            *map(
-                "opwright.libraries.emit.python.{}".format,
-                ("module", "loader", "implemented", "fakes", "overlaps", "overloads", "gradients"),
-            ),
-            *map(
-                "opwright.libraries.emit.python.{}".format,
-                ("autocasts", "batch_rules", "sharding", "implementations", "kernels", "references", "cache_keys"),
-            ),
-            *map(
-                "opwright.libraries.frameworks.{}".format,
-                ("calls", "torch_code", "jax_code", "jax_module", "tvm_ffi_code", "tvm_ffi_module"),
-            ),
+            *map("opwright.libraries.emit.python.{}".format, ("module", "loader", "implemented", "cache_keys")),
+            "opwright.libraries.frameworks",
         ),
         folders={"include": "include", "source": "src", "python": "python", "tests": "tests"},
         imports=("opwright.libraries.dialect.loader",),
@@ -46,7 +36,7 @@ FAMILIES: Final = (
             *map(
                 Check, ("opwright.libraries.emit.checks:check_stable", "opwright.libraries.emit.checks:check_c_shims")
             ),
-            Check("opwright.libraries.frameworks.checks:check_frameworks"),
+            Check("opwright.libraries.frameworks:check_frameworks"),
         ),
         by_default=False,
         serves_libraries=True,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -12,8 +13,11 @@ from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType
-from opwright.source.records import Frozen, NamedTuple
+from opwright.source.records import Copyable, NamedTuple, frozen_fields
 from opwright.source.span import Span
+
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
 
 
 class SavedForm(enum.Enum):
@@ -94,6 +98,19 @@ def gives_list(function: NativeFunction) -> bool:
     return len(returns) == 1 and isinstance(returns[0].type, ListType)
 
 
+def overloads_with_dtype(function: NativeFunction, overloads: Iterable[NativeFunction]) -> Iterator[NativeFunction]:
+    """Overloads that take the arguments of a function and a dtype after them.
+
+    Loading reports a function with a policy that needs one if there is none with its condition.
+    """
+    type_texts = [argument.type.text for argument in function.arguments.all]
+    for overload in overloads:
+        types = [argument.type.text for argument in overload.arguments.all]
+        is_named_alike = overload.namespace == function.namespace and overload.name.base == function.name.base
+        if is_named_alike and types in ([*type_texts, "ScalarType"], [*type_texts, "ScalarType?"]):
+            yield overload
+
+
 class LibraryDerivatives(NamedTuple):
     """Derivatives of the operators of a library.
 
@@ -135,7 +152,8 @@ class Owner(NamedTuple):
     module: str
 
 
-class OperatorLibrary(Frozen):
+@frozen_fields
+class OperatorLibrary(Copyable):
     """Operators of one namespace.
 
     `library` has the names of the C++ code around them. `catalog` has its operators alone. `includes` are the
@@ -151,55 +169,21 @@ class OperatorLibrary(Frozen):
     `owner` has kernels alone, for operators that this one defines.
     """
 
-    __slots__ = (
-        "abi",
-        "c_shims",
-        "catalog",
-        "derivatives",
-        "doc",
-        "frameworks",
-        "has_own_signatures",
-        "includes",
-        "library",
-        "oldest_release",
-        "owner",
-        "python_package",
-        "releases",
-        "wrappers",
-    )
-
-    def __init__(
-        self,
-        library: Library,
-        catalog: Catalog,
-        *,
-        includes: tuple[str, ...] = (),
-        derivatives: LibraryDerivatives = NO_LIBRARY_DERIVATIVES,
-        python_package: str = "",
-        doc: str = "",
-        abi: str = "native",
-        c_shims: tuple[str, ...] = (),
-        oldest_release: tuple[int, int] = (2, 10),
-        releases: tuple[tuple[int, int], ...] = (),
-        has_own_signatures: bool = False,
-        wrappers: OwnWrappers | None = None,
-        frameworks: tuple[str, ...] = (),
-        owner: Owner | None = None,
-    ) -> None:
-        self.library: Final = library
-        self.catalog: Final = catalog
-        self.includes: Final = includes
-        self.derivatives: Final = derivatives
-        self.python_package: Final = python_package or library.namespace
-        self.doc: Final = doc
-        self.abi: Final = abi
-        self.c_shims: Final = c_shims
-        self.oldest_release: Final = oldest_release
-        self.releases: Final = releases
-        self.has_own_signatures: Final = has_own_signatures
-        self.wrappers: Final = wrappers
-        self.frameworks: Final = frameworks
-        self.owner: Final = owner
+    library: Library
+    catalog: Catalog
+    _: KW_ONLY
+    includes: tuple[str, ...] = ()
+    derivatives: LibraryDerivatives = NO_LIBRARY_DERIVATIVES
+    python_package: str = ""
+    doc: str = ""
+    abi: str = "native"
+    c_shims: tuple[str, ...] = ()
+    oldest_release: tuple[int, int] = (2, 10)
+    releases: tuple[tuple[int, int], ...] = ()
+    has_own_signatures: bool = False
+    wrappers: OwnWrappers | None = None
+    frameworks: tuple[str, ...] = ()
+    owner: Owner | None = None
 
     @property
     def is_stable(self) -> bool:
@@ -210,10 +194,6 @@ class OperatorLibrary(Frozen):
     def takes_views(self) -> bool:
         """Whether the kernels get borrowed tensors."""
         return self.abi == "dlpack"
-
-    def with_derivatives(self, derivatives: LibraryDerivatives) -> OperatorLibrary:
-        """A copy with these derivatives."""
-        return self.replace(derivatives=derivatives)
 
     def __repr__(self) -> str:
         return f"<operator library {self.library.namespace}>"

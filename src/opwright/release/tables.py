@@ -102,8 +102,9 @@ def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
     """The names of a data file that a release has, or all names for None. Rows may have a release range."""
     names = []
     for name, *words in _rows(file_name):
-        bounds = dict(zip(words[::2], words[1::2], strict=True))
-        if series is None or is_between(series, bounds.get("since"), bounds.get("until")):
+        # Nearly all rows have no range.
+        bounds = dict(zip(words[::2], words[1::2], strict=True)) if words else {}
+        if series is None or not bounds or is_between(series, bounds.get("since"), bounds.get("until")):
             names.append(name)
     return frozenset(names)
 

@@ -12,25 +12,31 @@ from pathlib import Path
 import pytest
 
 from opwright.libraries.emit import openings
-from opwright.libraries.emit.openings import NAMESPACE, opening, opening_body
+from opwright.libraries.emit.openings import NAMESPACE, opening, opening_body, opening_source
+from opwright.libraries.emit.python.registering import IMPLEMENTATIONS, REGISTERING
 
 FOLDER = Path(openings.__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 
-#: The joins that emitters make today; one that an emitter adds is entered here.
-JOINED = [
-    *[(name,) for name in ("autocast", "cache_keys", "implements", "kernels", "overlap", "sharding", "vmap")],
-    ("implements", "implements_stable"),
-    ("outputs", "fakes"),
-    ("outputs", "overloads"),
-    ("recording", "autograd"),
-    ("recording", "outputs", "reference"),
-]
+TAKEN = re.compile(rf"^from {openings.__name__}\.(\w+) import (\([^)]*\)|.*)", re.MULTILINE)
+"""What an opening takes from another one: the name of this, and names in it."""
+
+
+def joins() -> list[tuple[str, ...]]:
+    """The openings that emitters join: those of their tables, and each other one with those from which it takes."""
+    joined = {module.openings for module in (*REGISTERING, IMPLEMENTATIONS)}
+    listed = {name for names in joined for name in names}
+    others = [name for name in NAMES if name not in listed]
+    return sorted(joined | {(*dict(TAKEN.findall(opening_source(name))), name) for name in others})
+
+
+JOINED = joins()
 
 
 def test_all_are_used() -> None:
-    """No module of the folder stands there for nothing; generated tests contain that of the judge."""
-    assert sorted({name for names in JOINED for name in names} | {"judging"}) == NAMES
+    """Each module of the folder is named by an emitter."""
+    emitters = "\n".join([path.read_text() for path in FOLDER.parent.rglob("*.py") if path.parent != FOLDER])
+    assert [name for name in NAMES if f'"{name}"' not in emitters] == []
 
 
 @pytest.mark.parametrize("names", JOINED, ids="+".join)
@@ -48,13 +54,8 @@ def test_joined_modules_stand_alone(names: tuple[str, ...]) -> None:
     ]
     defined += [target.id for target in targets if isinstance(target, ast.Name)]
     assert sorted(set(defined)) == sorted(defined)
-    taken = re.findall(rf"^from {openings.__name__}\.\w+ import (\([^)]*\)|.*)", sources(names), re.MULTILINE)
+    taken = [text for name in names for _, text in TAKEN.findall(opening_source(name))]
     assert {name for text in taken for name in re.findall(r"\w+", text)} <= set(defined)
-
-
-def sources(names: tuple[str, ...]) -> str:
-    """The texts of modules of the folder."""
-    return "\n".join([openings.opening_source(name) for name in names])
 
 
 def test_values_take_the_place_of_names_in_braces() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opwright.libraries.extension.joined import join_sources
+from opwright.libraries.extension.generated import join_sources
 
 HELPER = "namespace at {\nnamespace {\nvoid resize_out(const Tensor &out) {\n}\n} // namespace\n} // namespace at\n"
 

@@ -88,7 +88,14 @@ def with_derivatives(
         entries.add_file(derivatives, context)
     headers = [header for derivatives in files for header in derivatives.head.derivative_includes]
     callable_from = _Callable(context.rules.operators, tuple(dict.fromkeys(headers)))
-    return tuple([_with_entries(library, entries.by_namespace, callable_from, context) for library in libraries])
+    return tuple(
+        [
+            library.replace(derivatives=_load_entries(library, own_entries, callable_from, context))
+            if (own_entries := entries.by_namespace.get(library.library.namespace))
+            else library
+            for library in libraries
+        ]
+    )
 
 
 class _Callable(NamedTuple):
@@ -133,13 +140,6 @@ def _namespace_of(entry: Node) -> tuple[str, Span | None]:
         return "", None
     namespace, separator, _ = name.value.partition("(")[0].rpartition("::")
     return (namespace, name.span_of(0, len(namespace))) if separator else ("", None)
-
-
-def _with_entries(
-    library: OperatorLibrary, by_namespace: dict[str, list[Node]], callable_from: _Callable, context: LoadContext
-) -> OperatorLibrary:
-    entries = by_namespace.get(library.library.namespace)
-    return library.with_derivatives(_load_entries(library, entries, callable_from, context)) if entries else library
 
 
 def _load_entries(

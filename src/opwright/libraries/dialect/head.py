@@ -247,35 +247,22 @@ def _head(texts: Mapping[str, Scalar], lists: Mapping[str, tuple[str, ...]], sin
         _check_build_namespace(texts, lists, sink)
     elif "namespace" in texts and not check_namespace(values["namespace"], texts["namespace"].span, sink):
         del values["namespace"]
-    if "cpp_namespace" in texts and not _check_cpp_namespace(texts["cpp_namespace"], sink):
-        del values["cpp_namespace"]
-    if "python_package" in texts and not _check_python_package(texts["python_package"], sink):
-        del values["python_package"]
-    if "kernel_namespace" in texts and not _check_kernel_namespace(texts["kernel_namespace"], sink):
-        del values["kernel_namespace"]
+    for name, is_sound in (
+        ("cpp_namespace", _check_cpp_namespace),
+        ("python_package", _check_python_package),
+        ("kernel_namespace", _check_kernel_namespace),
+    ):
+        if name in texts and not is_sound(texts[name], sink):
+            del values[name]
     if values.get("abi", "native") not in ABIS:
         _report_abi(texts["abi"], sink)
     if values.get("kernel_signatures", "schema") not in KERNEL_SIGNATURES:
         at, name = texts["kernel_signatures"].span, values.pop("kernel_signatures")
         help = did_you_mean(name, KERNEL_SIGNATURES, "write `schema` or `declared`")
         sink.error(codes.KERNEL_SIGNATURES, f"there are no signatures `{name}`", at, help=help)
-    return Head(
-        values.get("namespace", ""),
-        values.get("cpp_namespace", ""),
-        values.get("python_package", ""),
-        values.get("doc", ""),
-        values.get("abi", ""),
-        _torch_range(texts.get("torch"), sink),
-        lists.get("includes", ()),
-        values.get("derivatives", ""),
-        lists.get("derivative_includes", ()),
-        lists.get("c_shims", ()),
-        values.get("kernel_namespace", ""),
-        values.get("kernel_signatures", ""),
-        lists.get("frameworks", ()),
-        values.get(IMPLEMENTS, ""),
-        {name: scalar.span for name, scalar in texts.items()},
-    )
+    values.pop("torch", None)
+    spans = {name: scalar.span for name, scalar in texts.items()}
+    return Head(**values, **lists, torch=_torch_range(texts.get("torch"), sink), spans=spans)  # type: ignore[arg-type]
 
 
 def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:

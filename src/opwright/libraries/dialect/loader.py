@@ -29,7 +29,7 @@ from opwright.emit.checks import unfit_result
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
 from opwright.libraries.dialect.fields import ROWS_BY_NAME
-from opwright.libraries.dialect.head import FRAMEWORKS, HEAD_NAMES, IMPLEMENTS, Head, read_head
+from opwright.libraries.dialect.head import HEAD_NAMES, IMPLEMENTS, Head, read_head
 from opwright.libraries.dialect.implementations import read_implementations
 from opwright.libraries.dialect.implemented import (
     Implemented,
@@ -44,10 +44,9 @@ from opwright.libraries.dialect.namespaces import (
     entries_by_namespace,
     namespace_facts,
 )
-from opwright.libraries.dialect.overloads import overloads_with_dtype
 from opwright.libraries.dialect.requirements import put_behind_checks, share_requirements
 from opwright.libraries.dialect.saved import public_operators
-from opwright.libraries.operator_library import OperatorLibrary, Owner
+from opwright.libraries.operator_library import OperatorLibrary, overloads_with_dtype
 from opwright.model.catalog import Catalog
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
@@ -116,7 +115,7 @@ def load_sources(
     owners = {name: resolved.owner for name, resolved in owned.items()}
     facts = {name: namespace_facts(name, parts, owners.get(name), file_sink) for name, parts in namespaces.items()}
     if of_owner:
-        facts = {name: namespace._replace(owner=Owner(name, "")) for name, namespace in facts.items()}
+        facts = {name: namespace.of_owner() for name, namespace in facts.items()}
     _check_headers(facts.values(), file_sink)
     libraries = [
         _load_namespace(facts[name], parts, tags, context, file_sink, owned.get(name))
@@ -188,10 +187,11 @@ def _check_headers(namespaces: Iterable[NamespaceFacts], sink: Diagnostics) -> N
     """Report namespaces whose headers would have the same names."""
     owners: dict[str, NamespaceFacts] = {}
     for facts in namespaces:
-        owner = owners.setdefault(facts.library.api, facts)
+        api = facts.library.library.api
+        owner = owners.setdefault(api, facts)
         if owner is not facts:
             names = f"`{owner.namespace}` and `{facts.namespace}`"
-            message = f"the namespaces {names} have the same C++ namespace `{owner.library.api}`"
+            message = f"the namespaces {names} have the same C++ namespace `{api}`"
             sink.error(codes.HEADS_DIFFER, message, facts.cpp_span or owner.cpp_span)
 
 
@@ -203,7 +203,7 @@ def _load_namespace(
     sink: Diagnostics,
     of_owner: Implemented | None,
 ) -> OperatorLibrary:
-    library = facts.library
+    library, names = facts.library, facts.library.library
     namespace_sink = Diagnostics()
     entries = [item for part in parts for item in part.items]
     report = CrossReport(namespace_sink, [item for item in entries if isinstance(item, MappingNode)])
@@ -211,7 +211,7 @@ def _load_namespace(
         frozenset(tags),
         frozenset(),
         namespace_sink,
-        library=library,
+        library=names,
         fields=ROWS_BY_NAME,
         head_names=HEAD_NAMES,
         keys=LIBRARY_KEYS,
@@ -226,29 +226,16 @@ def _load_namespace(
     put_behind_checks(functions)
     functions += [*contract_overloads(functions), *public_operators(functions)]
     linked = link_entries(functions, report, tag_by_kind=False)
-    check_entries(linked.functions, report, has_own_signatures=facts.has_own_signatures, abi=facts.abi)
+    check_entries(linked.functions, report, has_own_signatures=library.has_own_signatures, abi=library.abi)
     if of_owner is not None:
         check_implemented(linked.functions, of_owner, report)
-    elif library.namespace == PYTORCH.namespace:
+    elif names.namespace == PYTORCH.namespace:
         check_operators_are_new(functions, context.inputs, report)
     sink.extend(namespace_sink)
     catalog = Catalog(
         *linked, tuple(LIBRARY_KEYS.values()), tags, report.absent, is_sound=not namespace_sink.has_errors
     )
-    return OperatorLibrary(
-        library,
-        catalog,
-        includes=facts.includes,
-        python_package=facts.python_package,
-        doc=facts.doc,
-        abi=facts.abi,
-        c_shims=facts.c_shims,
-        oldest_release=facts.oldest_release,
-        releases=facts.releases,
-        has_own_signatures=facts.has_own_signatures,
-        frameworks=(facts.frameworks or tuple(FRAMEWORKS)) if facts.abi == "dlpack" else (),
-        owner=facts.owner,
-    )
+    return library.replace(catalog=catalog)
 
 
 _APPEND_DTYPE: Final = "fp32_append_dtype"

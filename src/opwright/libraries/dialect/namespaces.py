@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.libraries.dialect.head import GLOBAL, IMPLEMENTS, Head, check_namespace, check_outermost_namespace
-from opwright.libraries.operator_library import Owner
-from opwright.model.library import BUILD_NAMESPACE, Library, library_names
+from opwright.libraries.dialect.head import (
+    FRAMEWORKS,
+    GLOBAL,
+    IMPLEMENTS,
+    Head,
+    check_namespace,
+    check_outermost_namespace,
+)
+from opwright.libraries.operator_library import OperatorLibrary, Owner
+from opwright.model.catalog import Catalog
+from opwright.model.library import BUILD_NAMESPACE, library_names
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
@@ -30,31 +38,22 @@ class NamespaceEntries(NamedTuple):
 
 
 class NamespaceFacts(NamedTuple):
-    """What the heads of all files say of a namespace. `cpp_span` is the place that names its C++ namespace, if any.
+    """What the heads of all files say of a namespace: of a library without operators, which are in that of its owner.
 
-    `kernel_namespace` is that of kernels whose names have none; None stands for `native` in that of the library.
+    `cpp_span` is the place that names its C++ namespace, if any. `kernel_namespace` is that of kernels whose names have
+    none; None stands for `native` in that of the library.
     """
 
     namespace: str
-    cpp_namespace: str
+    library: OperatorLibrary
     cpp_span: Span | None
-    python_package: str
-    doc: str
-    abi: str
-    oldest_release: tuple[int, int]
-    releases: tuple[tuple[int, int], ...]
-    includes: tuple[str, ...]
-    c_shims: tuple[str, ...]
     kernel_namespace: str | None
-    has_own_signatures: bool
-    frameworks: tuple[str, ...]
-    owner: Owner | None
 
-    @property
-    def library(self) -> Library:
-        """Names around the operators, which are in the namespace of their owner."""
-        names = library_names(self.namespace, self.cpp_namespace)._replace(is_stable=self.abi != "native")
-        return names if self.owner is None else names._replace(namespace=self.owner.namespace, defines_operators=False)
+    def of_owner(self) -> NamespaceFacts:
+        """What is read of the library for its schemas alone."""
+        library = self.library
+        names = library.library._replace(defines_operators=False)
+        return self._replace(library=library.replace(library=names, owner=Owner(self.namespace, "")))
 
 
 def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -> dict[str, list[Node]]:
@@ -122,23 +121,30 @@ def namespace_facts(
     if signatures == "declared" and not includes:
         message = "no header declares the kernels"
         sink.error(codes.KERNEL_SIGNATURES, message, at, help="name the headers in `includes`")
+    abi = _common_value("abi", heads, sink)[0] or "native"
+    names = library_names(namespace, cpp_namespace)._replace(is_stable=abi != "native")
+    package = _common_value("python_package", namespace_heads, sink)[0]
+    if not package and namespace == BUILD_NAMESPACE:
+        package = cpp_namespace.replace("::", ".")
+    if owner is not None:
+        names = names._replace(namespace=owner.namespace, defines_operators=False)
+    frameworks = tuple(dict.fromkeys([framework for head in heads for framework in head.frameworks]))
+    library = OperatorLibrary(
+        names,
+        Catalog((), (), (), (), {}),
+        includes=includes,
+        python_package=package or namespace,
+        doc="\n\n".join([head.doc for head in namespace_heads if head.doc]),
+        abi=abi,
+        c_shims=tuple(dict.fromkeys([device for head in namespace_heads for device in head.c_shims])),
+        oldest_release=oldest_release(heads),
+        releases=_releases(heads),
+        has_own_signatures=signatures == "declared",
+        frameworks=(frameworks or tuple(FRAMEWORKS)) if abi == "dlpack" else (),
+        owner=owner,
+    )
     return NamespaceFacts(
-        namespace,
-        cpp_namespace,
-        cpp_span,
-        _common_value("python_package", namespace_heads, sink)[0]
-        or (cpp_namespace.replace("::", ".") if namespace == BUILD_NAMESPACE else "")
-        or (namespace if owner is not None else ""),
-        "\n\n".join([head.doc for head in namespace_heads if head.doc]),
-        _common_value("abi", heads, sink)[0] or "native",
-        oldest_release(heads),
-        _releases(heads),
-        includes,
-        tuple(dict.fromkeys([device for head in namespace_heads for device in head.c_shims])),
-        kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None,
-        signatures == "declared",
-        tuple(dict.fromkeys([framework for head in heads for framework in head.frameworks])),
-        owner,
+        namespace, library, cpp_span, kernel_namespace.removeprefix(GLOBAL) if kernel_namespace else None
     )
 
 

@@ -9,8 +9,8 @@ from opwright.convention import dispatcher
 from opwright.emit.aten.backend import members
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.registrations import APPEND_DTYPE, AUTOCAST, AUTOCAST_HEADER, policy_kernel
-from opwright.libraries.dialect.overloads import overloads_with_dtype
 from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.operator_library import overloads_with_dtype
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple

@@ -109,8 +109,9 @@ def _expected(output: DeclaredOutput, operator: str, *, meta: bool) -> str:
     return f"{text.size}, {text.dtype}, {_META if is_meta else text.device}"
 
 
-#: Operations whose text only has the texts of the operands. `{shapes}` are the functions for integers of the result's
-#: kind: with symbols or with numbers. `{where}` is what an error says that cannot be computed.
+#: Operations whose text only has the texts of the operands, one by one or `{all}`, and that of the expression.
+#: `{shapes}` are the functions for integers of the result's kind: with symbols or with numbers. `{where}` is what an
+#: error says that cannot be computed.
 _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     **{
         operation: f"{{shapes}}::{operation.name}({{0}}, {{1}}, {{where}})"
@@ -138,6 +139,16 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.power_of_two: "::opwright::is_power_of_two({0})",
     OutputOperation.default_dtype: "{shapes}::default_dtype()",
     OutputOperation.cpu: "{shapes}::cpu()",
+    OutputOperation.dtype: "{dtypes}::{text}",
+    OutputOperation.has_layout: "{shapes}::{text}({0})",
+    OutputOperation.same_sizes: "{shapes}::same_sizes({all})",
+    OutputOperation.broadcasts: "{shapes}::broadcasts({all})",
+    OutputOperation.broadcasts_together: "{shapes}::broadcasts_together({all})",
+    OutputOperation.slice: "{shapes}::slice({all})",
+    OutputOperation.maximum: "{shapes}::max({{{all}}})",
+    OutputOperation.minimum: "{shapes}::min({{{all}}})",
+    OutputOperation.make_list: "{shapes}::list({{{all}}})",
+    OutputOperation.promote: "::opwright::promote({where}, {all})",
 }
 #: Comparisons: the operator for values that are no numbers.
 COMPARISONS: Final[Mapping[OutputOperation, str]] = {
@@ -256,7 +267,15 @@ class ExpressionPrinter:
         template = _TEMPLATES.get(expression.operation)
         if template is None:
             return _PRINTERS[expression.operation](self, expression)
-        return template.format(*self.texts(expression), shapes=self.shapes(expression), where=self.where)
+        texts = self.texts(expression)
+        return template.format(
+            *texts,
+            all=", ".join(texts),
+            text=expression.text,
+            dtypes=self.dtypes,
+            shapes=self.shapes(expression),
+            where=self.where,
+        )
 
     def _in_order(self, expression: OutputExpression, places: list[int]) -> str:
         """Text of a function that computes operands from left to right, so that errors are those of traces."""
@@ -346,10 +365,6 @@ def _print_comparison(printer: ExpressionPrinter, expression: OutputExpression) 
     return f"({f' {COMPARISONS[expression.operation]} '.join(sides)})"
 
 
-def _print_dtype(printer: ExpressionPrinter, expression: OutputExpression) -> str:
-    return f"{printer.dtypes}::{expression.text}"
-
-
 def _print_dtype_in(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     codes = sum(1 << code for code in dtype_codes(expression.text))
     return f"::opwright::is_one_of({printer.texts(expression)[0]}, {codes:#x}ULL)"
@@ -360,19 +375,11 @@ def _print_text_in(printer: ExpressionPrinter, expression: OutputExpression) -> 
     return f"::opwright::is_text_of({printer.texts(expression)[0]}, {{{texts}}})"
 
 
-def _print_has_layout(printer: ExpressionPrinter, expression: OutputExpression) -> str:
-    return f"{printer.shapes(expression)}::{expression.text}({printer.texts(expression)[0]})"
-
-
 def _print_item(printer: ExpressionPrinter, expression: OutputExpression) -> str:
     values, index = printer.texts(expression)
     if expression.kind is ValueKind.tensor:
         return f"::opwright::tensor_at({values}, {index}, {printer.where})"
     return f"{printer.shapes(expression)}::item({values}, {index}, {printer.where})"
-
-
-def _print_slice(printer: ExpressionPrinter, expression: OutputExpression) -> str:
-    return f"{printer.shapes(expression)}::slice({', '.join(printer.texts(expression))})"
 
 
 def _print_value_or(printer: ExpressionPrinter, expression: OutputExpression) -> str:
@@ -397,22 +404,8 @@ def _operator_printer(operator: str) -> Callable[[ExpressionPrinter, OutputExpre
     return lambda printer, expression: f"({operator.join(printer.texts(expression))})"
 
 
-def _call_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
-    return lambda printer, expression: (
-        f"{printer.shapes(expression)}::{function}({', '.join(printer.texts(expression))})"
-    )
-
-
-def _items_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
-    """Printer of a call with a list of the operands."""
-    return lambda printer, expression: (
-        f"{printer.shapes(expression)}::{function}({{{', '.join(printer.texts(expression))}}})"
-    )
-
-
-def _lists_printer(function: str) -> Callable[[ExpressionPrinter, OutputExpression], str]:
-    """Printer of a call with a list of the operands, which are lists themselves."""
-    return lambda printer, expression: f"{printer.shapes(expression)}::{function}({{{printer.lists(expression)}}})"
+def _print_concatenation(printer: ExpressionPrinter, expression: OutputExpression) -> str:
+    return f"{printer.shapes(expression)}::concatenate({{{printer.lists(expression)}}})"
 
 
 def _print_broadcast(printer: ExpressionPrinter, expression: OutputExpression) -> str:
@@ -423,39 +416,20 @@ def _print_same_lists(printer: ExpressionPrinter, expression: OutputExpression) 
     return f"{printer.shapes(expression)}::same_list({printer.lists(expression)})"
 
 
-def _print_promote(printer: ExpressionPrinter, expression: OutputExpression) -> str:
-    return f"::opwright::promote({', '.join([printer.where, *printer.texts(expression)])})"
-
-
 _PRINTERS: Final[Mapping[OutputOperation, Callable[[ExpressionPrinter, OutputExpression], str]]] = {
     OutputOperation.argument: _print_argument,
     OutputOperation.literal: _print_literal,
     OutputOperation.negate: _print_negation,
     **dict.fromkeys(COMPARISONS, _print_comparison),
-    OutputOperation.dtype: _print_dtype,
     OutputOperation.dtype_in: _print_dtype_in,
     OutputOperation.text_in: _print_text_in,
-    OutputOperation.has_layout: _print_has_layout,
-    **{
-        operation: _call_printer(operation.name)
-        for operation in (
-            OutputOperation.same_sizes,
-            OutputOperation.broadcasts,
-            OutputOperation.broadcasts_together,
-        )
-    },
     OutputOperation.item: _print_item,
-    OutputOperation.slice: _print_slice,
     OutputOperation.value_or: _print_value_or,
     OutputOperation.conditional: _print_conditional,
     OutputOperation.both: _operator_printer(" && "),
     OutputOperation.either: _operator_printer(" || "),
-    OutputOperation.maximum: _items_printer("max"),
-    OutputOperation.minimum: _items_printer("min"),
-    OutputOperation.make_list: _items_printer("list"),
-    OutputOperation.concatenate: _lists_printer("concatenate"),
+    OutputOperation.concatenate: _print_concatenation,
     OutputOperation.broadcast: _print_broadcast,
-    OutputOperation.promote: _print_promote,
     OutputOperation.same_lists: _print_same_lists,
 }
 _SYMBOLIC: Final = ExpressionPrinter("::opwright::Symbolic", "c10::SymInt")

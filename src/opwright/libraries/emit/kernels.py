@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.convention import dispatcher
@@ -39,31 +39,24 @@ from opwright.source.records import NamedTuple
 AS_DECLARED: Final = "::opwright::as_declared"
 
 
-class Expected(NamedTuple):
-    """What an operator expects of a kernel: arguments with their types, and results as type and as messages show them.
+def kernel_assertions(
+    kernel: str, name: str, operator: str, arguments: Sequence[tuple[str, str]], results: tuple[str, str], scope: str
+) -> str:
+    """Assertions about a kernel, under a name of their own. In a template, compilers show both types.
 
-    `templates` is the namespace of the templates that compare, which a header of the interface has.
+    The operator has `arguments` with types, and `results` as a type and as messages show it. `scope` is the namespace
+    of the templates that compare, which a header of the interface has.
     """
-
-    operator: str
-    arguments: tuple[tuple[str, str], ...]
-    results: str
-    shown_results: str
-    templates: str
-
-
-def kernel_assertions(kernel: str, name: str, expected: Expected) -> str:
-    """Assertions about a kernel, under a name of their own. In a template, compilers show both types."""
-    what = f"the kernel `{kernel.removeprefix('::')}` of `{expected.operator}` must"
-    count = len(expected.arguments)
+    what = f"the kernel `{kernel.removeprefix('::')}` of `{operator}` must"
+    count = len(arguments)
     rows = [(f"has_parameters<Kernel, {count}>", f"{what} take {count} arguments")]
     rows += [
         (f"takes<Kernel, {number}, {type}>", f"{what} take `{argument}` as `{type}`, or as what this converts to")
-        for number, (argument, type) in enumerate(expected.arguments)
+        for number, (argument, type) in enumerate(arguments)
         if type != AS_DECLARED
     ]
-    rows.append((f"gives<Kernel, {expected.results}>", f"{what} give `{expected.shown_results}`"))
-    assertions = [f'  static_assert({expected.templates}::{test},\n      "{message}");' for test, message in rows]
+    rows.append((f"gives<Kernel, {results[0]}>", f"{what} give `{results[1]}`"))
+    assertions = [f'  static_assert({scope}::{test},\n      "{message}");' for test, message in rows]
     head = ["template <class Kernel>", f"static constexpr bool {name}_fits() {{"]
     return "\n".join([*head, *assertions, "  return true;", "}", f"static_assert({name}_fits<decltype({kernel})>());"])
 
@@ -375,10 +368,9 @@ def _registered_as_declared(function: NativeFunction, backend: Backend) -> _Regi
 def _own_assertions(function: NativeFunction, kernel: str) -> str:
     """Comparison of a kernel with a signature of its own with the schema of its operator."""
     signature = dispatcher.signature(function)
-    arguments = tuple([(binding.name, binding.type.text) for binding in signature.bindings])
-    results, operator = signature.returns.text, f"{function.namespace}::{function.name}"
-    expected = Expected(operator, arguments, results, results, "::opwright::own")
-    return kernel_assertions(kernel, function.name.unambiguous, expected)
+    arguments = [(binding.name, binding.type.text) for binding in signature.bindings]
+    results, operator = (signature.returns.text,) * 2, f"{function.namespace}::{function.name}"
+    return kernel_assertions(kernel, function.name.unambiguous, operator, arguments, results, "::opwright::own")
 
 
 def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:

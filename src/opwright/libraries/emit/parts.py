@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from opwright.emit.aten.backend import KernelUnit, members
-from opwright.emit.emitter import FragmentContext, Job, per_job
+from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
 from opwright.libraries.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers, RunLibraries
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
@@ -197,6 +198,38 @@ def _operators_in(operators: Sequence[str], infos: Sequence[DifferentiabilityInf
 def _stable_number(name: str) -> int:
     """A number that a name has in every process."""
     return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "big")
+
+
+class _Unit(Protocol):
+    """What a source is made from."""
+
+    @property
+    def functions(self) -> Sequence[NativeFunction]: ...
+
+
+_AnyUnit = TypeVar("_AnyUnit", bound=_Unit)
+
+
+def made_for_two(
+    make: Callable[[_AnyUnit, FragmentContext], Slots],
+) -> Callable[[_AnyUnit, FragmentContext], Slots]:
+    """A decorator of the fragment of a source, whose text the digest in `python/cache_keys.py` covers too.
+
+    Whoever asks second takes the text of a unit, which the cache of its first function keeps till then. The units of a
+    job are the same objects for both.
+    """
+
+    @wraps(make)
+    def look_up(unit: _AnyUnit, context: FragmentContext) -> Slots:
+        functions = unit.functions
+        cache: dict[Any, Any] = functions[0].cache if functions else {}
+        kept_unit, slots = cache.pop(make, (None, {}))
+        if kept_unit is not unit:
+            slots = make(unit, context)
+            cache[make] = unit, slots
+        return cast("Slots", slots)
+
+    return look_up
 
 
 class Section(NamedTuple):

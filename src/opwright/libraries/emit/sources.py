@@ -36,6 +36,7 @@ from opwright.libraries.emit.parts import (
     Section,
     has_own_kernel,
     library_parts,
+    made_for_two,
     parts_by_root,
 )
 from opwright.libraries.emit.requirements import requirements_section
@@ -141,6 +142,7 @@ def _report_part(part: LibraryPart, context: FragmentContext, sink: Diagnostics)
         sink.error(NO_CONVERSION, message, schema_span(function), help=help)
 
 
+@made_for_two
 def _source(part: LibraryPart, context: FragmentContext) -> Slots:
     sections = source_sections(part, context)
     headers = dict.fromkeys([header for section in sections if section.text for header in section.includes])

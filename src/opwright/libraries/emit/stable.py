@@ -14,7 +14,7 @@ from typing import Final
 from opwright.cpp.namespaces import blocks, enclose, qualified_name
 from opwright.cpp.signature import Signature
 from opwright.cpp.text import guard, include_line, joined_conditions, string_literal
-from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.build_namespace import cpp_text, module_text
 from opwright.libraries.emit.implementations import (
@@ -29,7 +29,6 @@ from opwright.libraries.emit.implementations import (
 from opwright.libraries.emit.kernels import (
     AS_DECLARED,
     LAUNCH_HEADER,
-    Expected,
     has_guard,
     has_launch_checks,
     kernel_assertions,
@@ -37,6 +36,7 @@ from opwright.libraries.emit.kernels import (
     stream_comment,
 )
 from opwright.libraries.emit.overlap import STABLE_OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
+from opwright.libraries.emit.parts import made_for_two
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.emit.requirements import (
     STABLE_REQUIREMENTS_HEADER,
@@ -74,9 +74,9 @@ def declared_registration(kernel: str, schema: FunctionSchema) -> str:
 
 def declared_check(kernel: str, schema: FunctionSchema, operator: str, name: str) -> str:
     """Comparison of a kernel with the schema of its operator."""
-    arguments = tuple([(argument.name, _argument(argument.type)) for argument in schema.arguments.all])
-    expected = Expected(operator, arguments, _results(schema), _shown_results(schema), "::opwright")
-    return kernel_assertions(kernel, name, expected)
+    arguments = [(argument.name, _argument(argument.type)) for argument in schema.arguments.all]
+    results = _results(schema), _shown_results(schema)
+    return kernel_assertions(kernel, name, operator, arguments, results, "::opwright")
 
 
 def _argument(type: Type) -> str:
@@ -148,6 +148,7 @@ class StableLibrary(NamedTuple):
         return [(function, written_kernel) for function, kernel in self.kernels() for written_kernel in kernel.written]
 
 
+@per_job
 def stable_libraries(job: Job) -> Sequence[StableLibrary]:
     """The libraries of a run whose code for PyTorch uses the stable interface."""
     return [
@@ -398,6 +399,7 @@ def _call(function: NativeFunction, signature: Signature) -> str:
     return "\n".join([*lines, "}"])
 
 
+@made_for_two
 def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     chosen = stable_text(unit.library, unit.functions)
     texts = [chosen, stable_definitions(unit.library, unit.functions), _checked_kernels(unit)]

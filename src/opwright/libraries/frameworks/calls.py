@@ -26,6 +26,7 @@ from opwright.libraries.frameworks.view_convention import (
     ViewLibrary,
     ViewOperator,
     new_results,
+    passed_type,
     signature,
     view_library,
     view_type,
@@ -102,8 +103,7 @@ def layouts_of(operator: ViewOperator) -> dict[str, str]:
 
 
 def _argument(argument: Argument, layout: str) -> str:
-    form = view_type(argument.type)
-    assert form is not None
+    form = passed_type(argument)
     has_default, default = default_value(argument)
     facts = [
         string_literal(argument.name),
@@ -142,8 +142,7 @@ def default_value(argument: Argument) -> tuple[bool, str]:
     """Whether an argument has a default, and the C++ text of its `Value`."""
     if argument.default is None:
         return False, "{}"
-    value, form = python_default(argument), view_type(argument.type)
-    assert form is not None
+    value, form = python_default(argument), passed_type(argument)
     if value is None:
         return True, "{}"
     if isinstance(value, str):
@@ -179,9 +178,7 @@ def _checked_facts(operator: ViewOperator, sizes: str) -> list[str]:
     function = operator.function
     lines = [f"  using Sizes [[maybe_unused]] = {sizes};"]
     for index, argument in enumerate(function.arguments.all):
-        form = view_type(argument.type)
-        assert form is not None
-        read = form.facts.format(f"opwright_values[{index}]")
+        read = passed_type(argument).facts.format(f"opwright_values[{index}]")
         lines.append(f"  [[maybe_unused]] const auto {check_variable(argument.name)} = {read};")
     if _has_check_function(operator):
         are_written = bool(stable_written_checks(function))
@@ -214,11 +211,9 @@ def _functions(operator: ViewOperator) -> str:
         lines.append(f"  if (!::opwright::checks_values(operators[{place}], opwright_values)) return;")
         lines += [*_checked_facts(operator, "::opwright::Concrete"), "}"]
     for device, kernel in operator.kernels.items():
-        passed = []
-        for index, argument in enumerate(arguments):
-            form = view_type(argument.type)
-            assert form is not None
-            passed.append(form.value.format(f"opwright_values[{index}]"))
+        passed = [
+            passed_type(argument).value.format(f"opwright_values[{index}]") for index, argument in enumerate(arguments)
+        ]
         passed += [f"opwright_results[{index}]" for index in range(len(new_results(function)))]
         called = f"{qualified_name(kernel.namespace, kernel.name)}({', '.join(passed)})"
         parameters = f"[[maybe_unused]] {head}, [[maybe_unused]] const ::opwright::TensorView* opwright_results"

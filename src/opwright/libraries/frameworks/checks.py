@@ -7,13 +7,12 @@ from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.nearest import schema_span, word_span
-from opwright.emit.emitter import Job
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.frameworks.jax_formulas import NoJax, gradient_texts, module_functions
 from opwright.libraries.frameworks.view_convention import DEVICES, new_results, shared_functions, view_type
-from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.declared_outputs import OutputExpression, OutputOperation, depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
@@ -33,14 +32,8 @@ _SERVES: Final = {"Generator": "int", "Device": "int", "ScalarType": "int", "Mem
 _NOT_IN_JAX: Final = ("ComplexHalf",)
 
 
-def check_frameworks(job: Job, sink: Diagnostics) -> None:
-    """Report what the frameworks of libraries whose kernels get borrowed tensors cannot take or give."""
-    for library in job.of(RunLibraries).libraries:
-        if library.takes_views:
-            _check_library(library, sink)
-
-
-def _check_library(library: OperatorLibrary, sink: Diagnostics) -> None:
+def check_library(library: OperatorLibrary, sink: Diagnostics) -> None:
+    """Report what the frameworks of a library whose kernels get borrowed tensors cannot take or give."""
     functions = [
         function
         for function in library.catalog.functions

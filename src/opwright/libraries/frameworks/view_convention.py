@@ -88,6 +88,13 @@ def view_type(type: Type) -> ViewType | None:
     return _TYPES.get(item.replace("SymInt", "int") + ("[]" if isinstance(type, ListType) else ""))
 
 
+def passed_type(argument: Argument) -> ViewType:
+    """How an argument is passed, of an operator that checks let pass."""
+    form = view_type(argument.type)
+    assert form is not None, f"`{argument}` has no form"
+    return form
+
+
 class NewResult(NamedTuple):
     """A result that a kernel writes: its position among the results, and the name of the parameter."""
 

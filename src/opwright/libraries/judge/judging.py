@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from opwright.libraries.emit.python.fakes import has_fake
@@ -155,6 +156,26 @@ class Judgement:
             self._timings += timings(self._calls, self._entry, other, self._cases.all)
 
     # Checks
+
+    @contextmanager
+    def _worker(
+        self,
+        check: str,
+        *,
+        clock: int = 0,
+        seconds: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        candidate: Candidate | None = None,
+    ) -> Iterator[WorkerProcess]:
+        """A fresh worker that has loaded the candidate. Raises Found where it ends."""
+        worker = self._calls.worker(seconds=seconds, environment=environment)
+        try:
+            self._calls.load(worker, clock, candidate)
+            yield worker
+        except Ended as ended:
+            raise Found(Finding(check, str(ended))) from None
+        finally:
+            worker.close()
 
     def _fitting(self, check: str, cases: Sequence[Case], least: int) -> Sequence[Case]:
         """The first ones of some calls: as many as fit into the time for a check."""
@@ -377,15 +398,9 @@ class Judgement:
     def _check_fresh(self) -> None:
         """A fresh process, with another environment and clock, in which calls come in another order."""
         special = [case for case in self._cases.all if "large" in case.recipe or "long" in case.recipe]
-        worker = self._calls.worker()
-        try:
-            self._calls.load(worker, clock=400)
+        with self._worker("fresh process", clock=400) as worker:
             for case in self._fitting("fresh process", [*reversed(self._cases.all)][:12] + special[:2], _FRESH):
                 self._calls.call(worker, case, "fresh process")
-        except Ended as ended:
-            raise Found(Finding("fresh process", str(ended))) from None
-        finally:
-            worker.close()
 
     def _compare_states(self, before: JsonMessage, after: JsonMessage, when: str, *, with_environment: bool) -> None:
         self._calls.compared["state of the process"] += 1
@@ -415,14 +430,8 @@ class Judgement:
         if self._entry.function.arguments.writes:
             self._left_out["gradients"] = "the operator writes to its arguments"
             return
-        worker = self._calls.worker()
-        try:
-            self._calls.load(worker)
+        with self._worker("gradients") as worker:
             self._compare_gradients(worker)
-        except Ended as ended:
-            raise Found(Finding("gradients", str(ended))) from None
-        finally:
-            worker.close()
 
     def _compare_gradients(self, worker: WorkerProcess) -> None:
         function = self._entry.function
@@ -576,18 +585,13 @@ class Judgement:
             return
         try:
             candidate = built(source, self._entry, is_sanitized=True)
-            worker = self._calls.worker(seconds=60, environment=sanitizer_environment())
+            environment = sanitizer_environment()
         except NotBuilt as error:
             self._left_out[check] = str(error)[:300]
             return
-        try:
-            self._calls.load(worker, candidate=candidate)
+        with self._worker(check, seconds=60, environment=environment, candidate=candidate) as worker:
             for case in self._cases.all[:40]:
                 self._calls.call(worker, case, check)
-        except Ended as ended:
-            raise Found(Finding(check, str(ended))) from None
-        finally:
-            worker.close()
 
 
 def judge(entry: JudgedEntry, candidate: Candidate, desk: Desk, options: JudgeOptions) -> Verdict:

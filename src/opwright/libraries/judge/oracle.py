@@ -17,16 +17,12 @@ from functools import partial
 from hashlib import sha256
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from opwright.libraries.judge.expressions import argument_expression
 from opwright.libraries.judge.tensor_files import Placing, Unreadable, read_rows, read_tensor, tensor_bytes
 from opwright.libraries.judge.worker.confinement import hide_memory
-from opwright.libraries.judge.worker.protocol import JsonMessage, receive, send
-
-#: PyTorch has no types here.
-_Torch: TypeAlias = Any
-_Tensor: TypeAlias = Any
+from opwright.libraries.judge.worker.protocol import JsonMessage, Tensor, Torch, receive, send
 
 #: How long the reference may take for a call, with what finds out how exact it is.
 _SECONDS: Final = 6.0
@@ -47,7 +43,7 @@ class Oracle:
     """The calls of one entry, and the truth about them."""
 
     def __init__(self, facts: JsonMessage) -> None:
-        self._torch: Final[_Torch] = import_module("torch")
+        self._torch: Final[Torch] = import_module("torch")
         self._tree: Final[Any] = import_module("torch.utils._pytree")
         self._facts: Final = facts
         self._engine: Final[dict[str, Any]] = {"__name__": "opwright_engine"}
@@ -95,7 +91,7 @@ class Oracle:
         if not message.get("wrong"):
             try:
                 with self._torch.no_grad(), _time_limit(_SECONDS):
-                    case.truth = self._truth_of(self._compute(case), self._call(values))
+                    case.truth = self._truth_of(self._compute(case), values)
             except _TooSlow as error:
                 return {"unusable": f"the reference is too slow: {error}", "is_slow": True}
             except Exception as error:
@@ -147,7 +143,7 @@ class Oracle:
         ]
         return values, ", ".join(parts)
 
-    def _map(self, change: Callable[[_Tensor], _Tensor], value: Any) -> Any:  # noqa: ANN401
+    def _map(self, change: Callable[[Tensor], Tensor], value: Any) -> Any:  # noqa: ANN401
         if isinstance(value, list):
             return [self._map(change, item) for item in value]
         return change(value) if isinstance(value, self._torch.Tensor) else value
@@ -157,23 +153,18 @@ class Oracle:
         check = self._judge.get("_check")
         if check is None:
             return ""
-        positional = [values[argument["name"]] for argument in self._arguments if not argument["keyword"]]
-        named = {argument["name"]: values[argument["name"]] for argument in self._arguments if argument["keyword"]}
         try:
-            check(*positional, **named)
+            _with_arguments(check, self._arguments, values)
         except Exception as error:
             return str(error) or type(error).__name__
         return ""
 
     # The truth
 
-    def _call(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        return self._engine["Call"](tuple(values.values()), {})
-
-    def _compute(self, case: _Case) -> Callable[[Any], list[_Tensor]]:
+    def _compute(self, case: _Case) -> Callable[[Any], list[Tensor]]:
         """The reference as a function of calls that gives tensors, one after the other."""
 
-        def compute(call: Any) -> list[_Tensor]:  # noqa: ANN401
+        def compute(call: Any) -> list[Tensor]:  # noqa: ANN401
             names = list(case.values)
             copies = self._tree.tree_map_only(self._torch.Tensor, lambda tensor: tensor.clone(), call)
             values = dict(zip(names, copies.args, strict=True))
@@ -187,12 +178,10 @@ class Oracle:
 
     def _call_reference(self, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
         taken = [argument for argument in self._arguments if not argument["unread"]]
-        positional = [values[argument["name"]] for argument in taken if not argument["keyword"]]
-        named = {argument["name"]: values[argument["name"]] for argument in taken if argument["keyword"]}
-        return self._reference(*positional, **named)
+        return _with_arguments(self._reference, taken, values)
 
-    def _truth_of(self, function: Callable[[Any], list[_Tensor]], call: Any) -> Any:  # noqa: ANN401
-        return self._engine["truth_of"](function, call)
+    def _truth_of(self, function: Callable[[Any], list[Tensor]], values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        return self._engine["truth_of"](function, self._engine["Call"](tuple(values.values()), {}))
 
     def _shape_of(self, case: _Case) -> JsonMessage:
         return {
@@ -203,7 +192,7 @@ class Oracle:
             "is_finite": case.truth is None or all(bool(result.isfinite().all()) for result in case.truth.exact),
         }
 
-    def _tensors(self, values: Mapping[str, Any]) -> list[_Tensor]:
+    def _tensors(self, values: Mapping[str, Any]) -> list[Tensor]:
         leaves = self._tree.tree_flatten(list(values.values()))[0]
         return [leaf for leaf in leaves if isinstance(leaf, self._torch.Tensor)]
 
@@ -264,7 +253,7 @@ class Oracle:
             case.accepted.add(key)
         return {**answer, "digest": digest}
 
-    def _fault(self, tensors: Sequence[_Tensor], truth: Any, tolerance: float = 0) -> JsonMessage:  # noqa: ANN401
+    def _fault(self, tensors: Sequence[Tensor], truth: Any, tolerance: float = 0) -> JsonMessage:  # noqa: ANN401
         """What is wrong with tensors beside the truth: a sentence, and the first wrong number with what is allowed."""
         torch = self._torch
         dtypes = [str(tensor.dtype).removeprefix("torch.") for tensor in tensors]
@@ -289,7 +278,7 @@ class Oracle:
                 break
         return answer
 
-    def _written_values(self, case: _Case, file: int) -> tuple[list[_Tensor], str]:
+    def _written_values(self, case: _Case, file: int) -> tuple[list[Tensor], str]:
         """The new values of written arguments; a fault if memory beside them changed."""
         assert case.placing is not None
         tensors = [tensor for name in self._written for tensor in self._tensors({name: case.values[name]})]
@@ -335,7 +324,7 @@ class Oracle:
             }
             single = _Case(values)
             with torch.no_grad():
-                truth = self._truth_of(self._compute(single), self._call(values))
+                truth = self._truth_of(self._compute(single), values)
             parts = [
                 value if place is None else value.select(place, row)
                 for value, place in zip(tensors, message["places"], strict=True)
@@ -353,7 +342,7 @@ class Oracle:
         wanted = message["names"]
         second = message["second"]
 
-        def gradients(call: Any) -> list[_Tensor]:  # noqa: ANN401
+        def gradients(call: Any) -> list[Tensor]:  # noqa: ANN401
             values = dict(zip(names, call.args, strict=True))
             leaves = []
             for name in wanted:
@@ -375,7 +364,7 @@ class Oracle:
                 return [value.detach() for value in (*first, *more)]
 
         try:
-            truth = self._truth_of(gradients, self._call(case.values))
+            truth = self._truth_of(gradients, case.values)
         except Exception as error:
             return {"unusable": str(error)}
         if "results" not in message:
@@ -383,6 +372,13 @@ class Oracle:
         (file,) = message["files"]
         tensors = [read_tensor(fact, file) for row in read_rows(message["results"]) for fact in row]
         return self._fault(tensors, truth, max([0, *self._facts["tolerances"].values()]))
+
+
+def _with_arguments(function: Callable[..., Any], arguments: Sequence[JsonMessage], values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """What a function gives for some arguments, by place and by name."""
+    positional = [values[argument["name"]] for argument in arguments if not argument["keyword"]]
+    named = {argument["name"]: values[argument["name"]] for argument in arguments if argument["keyword"]}
+    return function(*positional, **named)
 
 
 def _expect(condition: bool, text: Callable[[], str]) -> None:
@@ -411,14 +407,14 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def _gradients(torch: _Torch, results: list[_Tensor], leaves: list[_Tensor], *, create: bool) -> list[_Tensor]:
+def _gradients(torch: Torch, results: list[Tensor], leaves: list[Tensor], *, create: bool) -> list[Tensor]:
     """The gradients for the weights that workers use."""
     weights = [(torch.arange(result.numel()) % 7 + 1).reshape(result.shape).to(result.dtype) / 4 for result in results]
     gradients = torch.autograd.grad(results, leaves, weights, allow_unused=True, create_graph=create)
     return [torch.zeros_like(leaf) if value is None else value for leaf, value in zip(leaves, gradients, strict=True)]
 
 
-def _eased(torch: _Torch, value: _Tensor, exact: _Tensor, rounded: _Tensor) -> _Tensor:
+def _eased(torch: Torch, value: Tensor, exact: Tensor, rounded: Tensor) -> Tensor:
     """The result, where a number that is not finite stands for any other such one: NaN and infinities mix in sums."""
     if not value.is_floating_point() or value.shape != exact.shape or value.dtype != rounded.dtype:
         return value
@@ -426,14 +422,14 @@ def _eased(torch: _Torch, value: _Tensor, exact: _Tensor, rounded: _Tensor) -> _
     return torch.where(is_other, rounded, value)
 
 
-def _copied(layouts: Sequence[str], tensor: _Tensor) -> _Tensor:
+def _copied(layouts: Sequence[str], tensor: Tensor) -> Tensor:
     """What a kernel gets where its entry asks for one of some layouts."""
     if any(_has_layout(tensor, layout) for layout in layouts):
         return tensor
     return tensor.contiguous(**_format(layouts[0]))
 
 
-def _has_layout(tensor: _Tensor, layout: str) -> bool:
+def _has_layout(tensor: Tensor, layout: str) -> bool:
     if layout == "last_contiguous" and tensor.dim():
         return bool(tensor.stride(-1) == 1 or tensor.shape[-1] == 1)
     return bool(tensor.is_contiguous(**_format(layout)))

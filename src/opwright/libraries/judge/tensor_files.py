@@ -7,12 +7,9 @@ import mmap
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
-from opwright.libraries.judge.worker.protocol import JsonMessage
-
-#: PyTorch has no types here.
-_Tensor: TypeAlias = Any
+from opwright.libraries.judge.worker.protocol import JsonMessage, Tensor
 
 _PAGE: Final = mmap.PAGESIZE
 #: How many bytes a result has at most.
@@ -33,7 +30,7 @@ class _Placed(NamedTuple):
     size: int
     start: int
     data: bytes
-    tensors: list[_Tensor]
+    tensors: list[Tensor]
     is_written: bool
 
 
@@ -79,7 +76,7 @@ class Placing:
             return {"device": str(value)}
         return {"tensor": self._place(value, is_written)} if isinstance(value, torch.Tensor) else {"value": value}
 
-    def _place(self, tensor: _Tensor, is_written: bool) -> int:
+    def _place(self, tensor: Tensor, is_written: bool) -> int:
         """The number of a tensor, which gets a place."""
         storage = tensor.untyped_storage()
         count = storage.nbytes() if tensor.numel() else 0
@@ -111,11 +108,11 @@ class Placing:
         )
         return len(self.tensors) - 1
 
-    def written_values(self, tensors: Sequence[_Tensor], file: int) -> tuple[list[_Tensor], str]:
+    def written_values(self, tensors: Sequence[Tensor], file: int) -> tuple[list[Tensor], str]:
         """The new values of written tensors; a fault if memory beside them changed."""
         torch = self._torch
         content = _content(file, self._sizes[1])
-        new: dict[int, _Tensor] = {}
+        new: dict[int, Tensor] = {}
         for item in self._storages:
             if not item.is_written:
                 continue
@@ -147,7 +144,7 @@ def read_rows(rows: object) -> list[list[JsonMessage]]:
     return rows
 
 
-def read_tensor(fact: JsonMessage, file: int) -> _Tensor:
+def read_tensor(fact: JsonMessage, file: int) -> Tensor:
     """A tensor that a worker wrote. What the worker says of it may be anything. Raises Unreadable."""
     torch: Any = import_module("torch")
     try:
@@ -165,7 +162,7 @@ def read_tensor(fact: JsonMessage, file: int) -> _Tensor:
     raise Unreadable("the worker's results cannot be read")
 
 
-def tensor_bytes(tensor: _Tensor) -> bytes:
+def tensor_bytes(tensor: Tensor) -> bytes:
     """The bytes of the elements of a tensor, one after the other."""
     return _bytes_of(tensor.contiguous().untyped_storage()) if tensor.numel() else b""
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from opwright.dialects.field import FLAG, TEXT, Field, choice, dialect_schema, list_of_schema, mapping_schema
+from opwright.dialects.field import (
+    FLAG,
+    TEXT,
+    Field,
+    JsonSchema,
+    choice,
+    dialect_schema,
+    list_of_schema,
+    mapping_schema,
+)
 from opwright.source.records import NamedTuple
 
 ACCEPTED: Final = "accepted"
@@ -124,53 +133,42 @@ class Verdict(NamedTuple):
         return json.dumps(self.as_dict(), indent=2)
 
 
-_OPTIONAL_NUMBER: Final = {"type": ["number", "null"]}
-_FLAGS: Final = {"type": "object", "additionalProperties": FLAG}
+def _field(name: str, schema: JsonSchema, help: str) -> Field:
+    return Field(name, "", schema, help, is_required=True)
+
+
+_NUMBER: Final[JsonSchema] = {"type": "number"}
 _FINDING: Final = (
-    Field("check", "", TEXT, "Which check found it.", is_required=True),
-    Field("text", "", TEXT, "What was found, in a sentence.", is_required=True),
-    Field("sample", "", TEXT, "The arguments of the call: dtypes, sizes, strides, numbers.", is_required=True),
-    Field("found", "", TEXT, "The first wrong number; empty if none is.", is_required=True),
-    Field("expected", "", TEXT, "What is right there.", is_required=True),
-    Field("allowed", "", _OPTIONAL_NUMBER, "How far the number may be off.", is_required=True),
-    Field("script", "", TEXT, "Five lines of Python that replay the call without Opwright.", is_required=True),
+    _field("check", TEXT, "Which check found it."),
+    _field("text", TEXT, "What was found, in a sentence."),
+    _field("sample", TEXT, "The arguments of the call: dtypes, sizes, strides, numbers."),
+    _field("found", TEXT, "The first wrong number; empty if none is."),
+    _field("expected", TEXT, "What is right there."),
+    _field("allowed", {"type": ["number", "null"]}, "How far the number may be off."),
+    _field("script", TEXT, "Five lines of Python that replay the call without Opwright."),
 )
 _TIMING: Final = (
-    Field("sample", "", TEXT, "The arguments of the call.", is_required=True),
-    Field("candidate", "", {"type": "number"}, "Seconds of a call of the candidate.", is_required=True),
-    Field("other", "", {"type": "number"}, "Seconds of a call of what it is compared with.", is_required=True),
-    Field("ratio", "", {"type": "number"}, "How many times as fast the candidate is.", is_required=True),
+    _field("sample", TEXT, "The arguments of the call."),
+    _field("candidate", _NUMBER, "Seconds of a call of the candidate."),
+    _field("other", _NUMBER, "Seconds of a call of what it is compared with."),
+    _field("ratio", _NUMBER, "How many times as fast the candidate is."),
 )
+_FINDING_OR_NONE: Final = {"anyOf": [{"$ref": "#/$defs/finding"}, {"type": "null"}]}
+_COUNTS: Final = {"type": "object", "additionalProperties": {"type": "integer"}}
+_REASONS: Final = {"type": "object", "additionalProperties": TEXT}
+_FLAGS: Final = {"type": "object", "additionalProperties": FLAG}
 _VERDICT: Final = (
-    Field("version", "", {"enum": [VERSION]}, "The version of the form of the document.", is_required=True),
-    Field("verdict", "", choice(*STATUSES), "The verdict.", is_required=True),
-    Field("operator", "", TEXT, "The operator of the entry.", is_required=True),
-    Field("candidate", "", TEXT, "What was judged.", is_required=True),
-    Field("seed", "", {"type": "integer"}, "What calls were drawn from.", is_required=True),
-    Field("form", "", TEXT, "`function` or `operator`; empty if the candidate was not loaded.", is_required=True),
-    Field("why", "", TEXT, "Why nothing is decided.", is_required=True),
-    Field(
-        "finding",
-        "",
-        {"anyOf": [{"$ref": "#/$defs/finding"}, {"type": "null"}]},
-        "Why the candidate is refused.",
-        is_required=True,
-    ),
-    Field(
-        "compared",
-        "",
-        {"type": "object", "additionalProperties": {"type": "integer"}},
-        "How many calls each check compared.",
-        is_required=True,
-    ),
-    Field(
-        "not_compared",
-        "",
-        {"type": "object", "additionalProperties": TEXT},
-        "The checks that were left out, with reasons.",
-        is_required=True,
-    ),
-    Field("isolated", "", _FLAGS, "What the worker was kept away from.", is_required=True),
+    _field("version", {"enum": [VERSION]}, "The version of the form of the document."),
+    _field("verdict", choice(*STATUSES), "The verdict."),
+    _field("operator", TEXT, "The operator of the entry."),
+    _field("candidate", TEXT, "What was judged."),
+    _field("seed", {"type": "integer"}, "What calls were drawn from."),
+    _field("form", TEXT, "`function` or `operator`; empty if the candidate was not loaded."),
+    _field("why", TEXT, "Why nothing is decided."),
+    _field("finding", _FINDING_OR_NONE, "Why the candidate is refused."),
+    _field("compared", _COUNTS, "How many calls each check compared."),
+    _field("not_compared", _REASONS, "The checks that were left out, with reasons."),
+    _field("isolated", _FLAGS, "What the worker was kept away from."),
     Field("timings", "", list_of_schema({"$ref": "#/$defs/timing"}), "Times of calls, with `--speed`."),
 )
 

@@ -24,8 +24,9 @@ _OF_OPENINGS: Final = f"from {__name__}"
 #: What stands for the namespace of a library.
 NAMESPACE: Final = "{namespace}"
 
-#: Users see what is generated, whose checkers would look into it.
+#: Users see what is generated, whose checkers would look into it. What they call has types.
 _HEADER: Final = "# mypy: ignore-errors\n# pyright: basic\n# ruff: noqa\n"
+_HEADERS: Final = {"implementations": "# ruff: noqa\n"}
 
 
 class _Opening(NamedTuple):
@@ -77,7 +78,8 @@ def opening(*names: str, values: Mapping[str, str]) -> str:
     openings = list(map(_opening, names))
     imports = {each for part in openings for each in part.imports}
     groups = [sorted([each for each in imports if _group_of(each) == group], key=_order) for group in range(3)]
-    head = "\n".join([openings[-1].doc + _HEADER, *["".join(group) for group in groups if group], ""])
+    header = _HEADERS.get(names[-1], _HEADER)
+    head = "\n".join([openings[-1].doc + header, *["".join(group) for group in groups if group], ""])
     text = head + "\n\n".join([part.body for part in openings])
     for written, value in values.items():
         text = text.replace(written, value)

@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from opwright.dialects.names import CAST_BACK
-from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.registrations import AUTOCAST
 from opwright.libraries.emit.autocast import DevicePolicy, autocast_policies
 from opwright.libraries.emit.python.registrations import (
-    functions_emitter,
+    functions_module,
     operator_expression,
     parameters_of,
     passed_arguments,
     tensor_variables,
 )
-from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.syntax.python import string_literal, variable_name
@@ -34,15 +32,8 @@ PYTHON_POLICIES: Final = {
 _DEVICE_NAMES: Final = {"PrivateUse1": "_C._get_privateuse1_backend_name()"}
 
 
-def functions_with_autocast(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """Functions of a library that get their policies in Python."""
-    if not library.is_stable:
-        return ()
-    return tuple([function for function in library.catalog.functions if autocast_policies(function)])
-
-
-def _kernels(function: NativeFunction) -> Iterator[str]:
-    return ("\n".join(_kernel(function, policy)) for policy in autocast_policies(function))
+def _policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
+    return autocast_policies(function) if function.library.is_stable else ()
 
 
 def _kernel(function: NativeFunction, policy: DevicePolicy) -> Iterator[str]:
@@ -82,6 +73,8 @@ def _cast(argument: Argument, device: str, dtype: str | None) -> str:
     return f"_cast({value}, {device}, {dtype})" if argument.type.is_tensor_like and dtype is not None else value
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [functions_emitter("autocast", functions_with_autocast, _kernels)]
+def _kernels(function: NativeFunction) -> Iterator[str]:
+    return ("\n".join(_kernel(function, policy)) for policy in _policies(function))
+
+
+MODULE: Final = functions_module("autocast", _policies, _kernels)

@@ -7,27 +7,16 @@ need no function: the batch is one more of these dimensions.
 
 from __future__ import annotations
 
+from typing import Final
+
 from opwright.emit.aten.vmap import Plumbing, plumbing_kind
-from opwright.emit.emitter import AnyEmitter, Job
-from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression, parameters_of
-from opwright.libraries.operator_library import OperatorLibrary
+from opwright.libraries.emit.python.registrations import functions_module, operator_expression, parameters_of
 from opwright.libraries.stable_convention import rule_schema
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import LoopDims
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR, ListType
 from opwright.syntax.python import variable_name
-
-
-def functions_with_rules(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """Functions of a library whose rules Python registers."""
-    return tuple(
-        [
-            function
-            for function in library.catalog.functions
-            if (library.is_stable and function.library_fields.batch_rule) or batched_loops(function) is not None
-        ]
-    )
 
 
 def mapped_loops(function: NativeFunction) -> LoopDims | None:
@@ -125,6 +114,9 @@ def _returned(function: NativeFunction) -> str:
     return "tuple(_results[::2]), tuple(_results[1::2])"
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [functions_emitter("vmap", functions_with_rules, _rules)]
+def _has_rule(function: NativeFunction) -> bool:
+    is_of_author = function.library.is_stable and function.library_fields.batch_rule
+    return bool(is_of_author) or batched_loops(function) is not None
+
+
+MODULE: Final = functions_module("vmap", _has_rule, _rules)

@@ -15,17 +15,7 @@ from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.libraries.emit import sources
 from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.parts import LibraryPart
-from opwright.libraries.emit.python import (
-    autocasts,
-    batch_rules,
-    fakes,
-    gradients,
-    overlaps,
-    overloads,
-    references,
-    sharding,
-)
-from opwright.libraries.emit.python import kernels as python_kernels
+from opwright.libraries.emit.python.registering import REGISTERING
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import StableLibrary
 from opwright.libraries.emit.stable import emitters as stable_emitters
@@ -37,11 +27,8 @@ from opwright.source.records import NamedTuple
 #: The name of the module.
 CACHE_KEYS: Final = "_cache_keys"
 
-#: The modules that write what traces read, beside that for the stable interface.
-_READ_BY_TRACES: Final = (
-    *(sources, fakes, overlaps, overloads, gradients),
-    *(autocasts, batch_rules, sharding, python_kernels, references),
-)
+#: The modules of a package that traces read, in the order of the digest.
+_ORDER: Final = ("fakes", "overlap", "overloads", "autograd", "autocast", "vmap", "sharding", "kernels", "reference")
 
 
 class _Traced(NamedTuple):
@@ -61,8 +48,10 @@ class _Traced(NamedTuple):
 
 def _read_by_traces(job: Job) -> list[AnyEmitter]:
     """The emitters of sources and Python; headers are for callers."""
-    emitters = [emitter for module in _READ_BY_TRACES for emitter in module.emitters(job)]
-    return [emitter for emitter in (*emitters, *stable_emitters(job)) if emitter.folder != "include"]
+    modules = [module.emitter() for module in sorted(REGISTERING, key=lambda module: _ORDER.index(module.name))]
+    return [
+        emitter for emitter in (*sources.emitters(job), *modules, *stable_emitters(job)) if emitter.folder != "include"
+    ]
 
 
 def _libraries(job: Job) -> Sequence[_Traced]:
@@ -109,7 +98,7 @@ def _reads_binary(library: OperatorLibrary) -> bool:
     )
 
 
-def _module(library: _Traced, context: FragmentContext) -> Slots:
+def _module(library: _Traced, context: FragmentContext) -> str:
     digest = blake2b(repr(library.schemas).encode(), digest_size=16)
     for fragment, unit in library.texts:
         for slot, text in sorted(fragment(unit, context).items()):
@@ -120,7 +109,7 @@ def _module(library: _Traced, context: FragmentContext) -> Slots:
         '("{modules}",)': repr(library.modules),
         'bool("{reads_binary}")': repr(library.reads_binary),
     }
-    return {"text": opening("cache_keys", values=facts)}
+    return opening("cache_keys", values=facts)
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

@@ -6,12 +6,12 @@ Python.
 
 from __future__ import annotations
 
+from typing import Final
+
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
-from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.output_text import allocation, check_statements, written_check
-from opwright.libraries.emit.python.registrations import functions_emitter, parameters_of
+from opwright.libraries.emit.python.registrations import functions_module, parameters_of
 from opwright.libraries.emit.requirements import operator_name, outputs_of_written
-from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.syntax.python import variable_name
@@ -21,14 +21,6 @@ def has_fake(function: NativeFunction) -> bool:
     """Whether it is known what a function returns: declared outputs, or arguments that it writes."""
     is_known = bool(function.library_fields.outputs) or returns_arguments(function.schema)
     return is_known and not function.has_composite_implicit
-
-
-def functions_with_fakes(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """Functions of a library that have fakes in Python."""
-    functions = [function for function in library.catalog.functions if has_fake(function)]
-    if library.is_stable:
-        return tuple(functions)
-    return tuple([function for function in functions if depends_on_values(function.library_fields.outputs)])
 
 
 def _fakes(function: NativeFunction) -> tuple[str]:
@@ -76,6 +68,9 @@ def _results(function: NativeFunction) -> str:
     return results[0] if len(results) == 1 else f"({', '.join(results)})"
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [functions_emitter("fakes", functions_with_fakes, _fakes, openings=("outputs", "fakes"))]
+def _has_python_fake(function: NativeFunction) -> bool:
+    is_left = function.library.is_stable or depends_on_values(function.library_fields.outputs)
+    return is_left and has_fake(function)
+
+
+MODULE: Final = functions_module("fakes", _has_python_fake, _fakes, openings=("outputs", "fakes"))

@@ -6,23 +6,22 @@ Kernels for Autograd record a node for each call, as generated C++ does for libr
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.autograd.kernels import recording_operator
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
 from opwright.libraries.emit.math_bits import needs_kernels
-from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.parts import has_own_kernel
 from opwright.libraries.emit.python.autograd_functions import RecordedCall, divided, redispatch
 from opwright.libraries.emit.python.registrations import (
-    module_emitter,
+    PackageModule,
     operator_expression,
     parameters_of,
     passed_arguments,
     where_defined,
 )
-from opwright.libraries.operator_library import OperatorLibrary, PythonGradient, RunLibraries, gives_list
+from opwright.libraries.operator_library import OperatorLibrary, PythonGradient, gives_list
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
@@ -30,35 +29,38 @@ from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
 
-class _Gradients(NamedTuple):
-    """Gradients of a package."""
+class _Recorded(NamedTuple):
+    """A function that a package registers under Autograd, with its gradient, if that is not the one of another.
 
-    package: str
-    namespace: str
-    gradients: tuple[PythonGradient, ...]
-    functions: tuple[NativeFunction, ...]
+    `functional` is the form whose result can be copied to the argument that a function without formulas writes, and
+    `copied` is the gradient of this form, if it has one.
+    """
 
-
-def _packages(job: Job) -> Sequence[_Gradients]:
-    return [
-        _Gradients(library.python_package, library.library.namespace, gradients, library.catalog.functions)
-        for library in job.of(RunLibraries).libraries
-        if (gradients := registered_gradients(library))
-    ]
+    function: NativeFunction
+    gradient: PythonGradient | None
+    functional: NativeFunction | None = None
+    copied: PythonGradient | None = None
 
 
-def registered_gradients(library: OperatorLibrary) -> tuple[PythonGradient, ...]:
-    """What a package registers under Autograd: formulas, and what operators without formulas return or write."""
-    if not library.is_stable or library.owner is not None:
-        return ()
+def _recorded(library: OperatorLibrary) -> list[_Recorded]:
+    """Functions with formulas, and those without whose results or written arguments have a history."""
+    if not library.is_stable:
+        return []
+    functions = library.catalog.functions
     gradients = {gradient.function: gradient for gradient in library.derivatives.python}
-    return tuple(
-        [
-            gradients.get(function) or PythonGradient(function)
-            for function in library.catalog.functions
-            if function in gradients or _has_history(function)
-        ]
-    )
+    with_formulas = {function: gradient for function, gradient in gradients.items() if gradient.formulas}
+    operations = by_root(functions)
+    recorded = []
+    for function in functions:
+        if function in with_formulas:
+            recorded.append(_Recorded(function, gradients[function]))
+        elif function in gradients or _has_history(function):
+            gradient = gradients.get(function) or PythonGradient(function)
+            functional = _copied_form(function, operations[function.root_name])
+            copied = None if functional is None else with_formulas.get(functional)
+            recorded.append(_Recorded(function, gradient, functional, copied))
+    parts = [function for function in functions if function.library_fields.returned_from is not None]
+    return recorded + [_Recorded(function, None) for function in parts] if recorded else []
 
 
 def _has_history(function: NativeFunction) -> bool:
@@ -70,24 +72,16 @@ def _has_history(function: NativeFunction) -> bool:
     return bool(arguments.writes) or (takes and any(holds_tensors(result.type) for result in function.schema.returns))
 
 
-def _module(unit: _Gradients, context: FragmentContext) -> Slots:
-    operations = by_root(unit.functions)
-    recorded = {gradient.function: gradient for gradient in unit.gradients if gradient.formulas}
-    texts = []
-    for gradient in unit.gradients:
-        function = gradient.function
-        functional = _copied_form(function, operations[function.root_name]) if not gradient.formulas else None
-        copied = None if functional is None else recorded.get(functional)
-        texts.append(where_defined(function, _text(gradient, functional, copied)))
-    texts += [where_defined(function, text) for function in unit.functions if (text := _part(function))]
-    return {"text": "\n\n".join([opening("recording", "autograd", values={NAMESPACE: unit.namespace}), *texts])}
+def _texts(row: _Recorded) -> tuple[str]:
+    function, gradient, functional, copied = row
+    text = _part(function) if gradient is None else _text(gradient, functional, copied)
+    return (where_defined(function, text),)
 
 
 def _part(function: NativeFunction) -> str:
-    """Registration of an operator that returns a part of what another one with a gradient returns; empty for others."""
+    """Registration of an operator that returns a part of what another one with a gradient returns."""
     whole = function.library_fields.returned_from
-    if whole is None:
-        return ""
+    assert whole is not None
     places = list(function.library_fields.returned)
     called = f'b"{function.namespace}::{whole.name.name}", b"{whole.name.overload}"'
     names = f'b"{function.namespace}", b"{function.name.text}", {called}'
@@ -95,11 +89,7 @@ def _part(function: NativeFunction) -> str:
 
 
 def _text(gradient: PythonGradient, functional: NativeFunction | None, copied: PythonGradient | None) -> str:
-    """Function that records an operator, its kernels, and their registrations.
-
-    `functional` is the form whose result can be copied to the argument that the operator writes; `copied` is its
-    gradient, if it has one.
-    """
+    """Function that records an operator, its kernels, and their registrations."""
     function = gradient.function
     name = function.name.unambiguous
     # Names with two underscores in front would be others in a class.
@@ -237,6 +227,4 @@ def _functionalized(function: NativeFunction, functional: NativeFunction) -> Ite
     yield ""
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [module_emitter("autograd", _packages, _module)]
+MODULE: Final = PackageModule("autograd", _recorded, _texts, ("recording", "autograd"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, FragmentContext, Job
 from opwright.libraries.emit.openings import opening
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import check_symbol
@@ -44,8 +44,7 @@ def _packages(job: Job) -> Sequence[_Implemented]:
     ]
 
 
-def _module(unit: _Implemented, context: FragmentContext) -> Slots:
-    """Text of the module."""
+def _module(unit: _Implemented, context: FragmentContext) -> str:
     names = ("implements", "implements_stable") if unit.symbol else ("implements",)
     schemas = "".join([f"    {string_literal(schema)},\n" for schema in unit.schemas])
     facts = {
@@ -55,8 +54,7 @@ def _module(unit: _Implemented, context: FragmentContext) -> Slots:
         "{owner}": unit.module,
         '("{schemas}",)': f"(\n{schemas})",
     }
-    text = f"{opening(*names, values=facts)}\n\n_check_schemas()\n"
-    return {"text": text}
+    return f"{opening(*names, values=facts)}\n\n_check_schemas()\n"
 
 
 def emitters(job: Job) -> list[AnyEmitter]:

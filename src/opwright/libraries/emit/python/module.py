@@ -8,20 +8,12 @@ from typing import Final
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.build_namespace import functions_module, python_text
-from opwright.libraries.emit.python.autocasts import functions_with_autocast
-from opwright.libraries.emit.python.batch_rules import functions_with_rules
 from opwright.libraries.emit.python.cache_keys import CACHE_KEYS
 from opwright.libraries.emit.python.calls import ModuleNames, free_name
-from opwright.libraries.emit.python.fakes import functions_with_fakes
 from opwright.libraries.emit.python.functions import FunctionNames, function_name, function_text, operator_function
-from opwright.libraries.emit.python.gradients import registered_gradients
-from opwright.libraries.emit.python.implementations import IMPLEMENTATION, has_implementations
 from opwright.libraries.emit.python.implemented import IMPLEMENTS
-from opwright.libraries.emit.python.kernels import functions_with_python_kernels
-from opwright.libraries.emit.python.overlaps import functions_with_overlap_checks
-from opwright.libraries.emit.python.overloads import functions_of_other_forms
-from opwright.libraries.emit.python.references import DECOMPOSITIONS, functions_with_references
-from opwright.libraries.emit.python.sharding import functions_with_sharding
+from opwright.libraries.emit.python.references import DECOMPOSITIONS
+from opwright.libraries.emit.python.registering import IMPLEMENTATION, IMPLEMENTATIONS, REGISTERING
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
@@ -59,23 +51,12 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
                 continue
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])
-        registered = {
-            "_overloads": functions_of_other_forms(library),
-            "_fakes": functions_with_fakes(library),
-            "_overlap": functions_with_overlap_checks(library),
-            "_reference": functions_with_references(library),
-            "_autograd": registered_gradients(library),
-            "_autocast": functions_with_autocast(library),
-            "_vmap": functions_with_rules(library),
-            "_sharding": functions_with_sharding(library),
-            "_kernels": functions_with_python_kernels(library),
-        }
-        registering = (CACHE_KEYS, *[module for module, functions in registered.items() if functions])
+        registering = (CACHE_KEYS, *[f"_{module.name}" for module in REGISTERING if module.rows(library)])
         package = LibraryPackage(library.python_package, library.library.namespace, library.doc, listed, registering)
         if library.owner is not None:
             # Callers have the functions of the owner.
             package = package._replace(operators=(), registering=(IMPLEMENTS,))
-        units.append(package._replace(has_implementations=has_implementations(library)))
+        units.append(package._replace(has_implementations=bool(IMPLEMENTATIONS.rows(library))))
     return units
 
 
@@ -173,7 +154,7 @@ def _imports(package: LibraryPackage, others: Mapping[str, str]) -> list[str]:
 
 
 def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitters of the module, and of the mark of packages with types."""
+    """Emitters of the module, of those that it imports, and of the mark of packages with types."""
     return [
         Emitter(
             name="library_python_modules",
@@ -194,4 +175,5 @@ def emitters(job: Job) -> list[AnyEmitter]:
             fragment=lambda package, context: {"text": ""},
             layout=FilePerUnit(lambda package: f"{package.folder}/py.typed"),
         ),
+        *[module.emitter() for module in (*REGISTERING, IMPLEMENTATIONS)],
     ]

@@ -21,7 +21,8 @@ from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
 
-#: The text of operations that only has the texts of the operands. `{where}` is what errors say that cannot be computed.
+#: The text of operations that only has the texts of the operands, one by one or `{all}`, and that of the expression.
+#: `{where}` is what errors say that cannot be computed.
 _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.add: "_added({0}, {1}, {where})",
     OutputOperation.subtract: "_subtracted({0}, {1}, {where})",
@@ -52,6 +53,11 @@ _TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.power_of_two: "_is_power_of_two({0})",
     OutputOperation.default_dtype: "_torch.get_default_dtype()",
     OutputOperation.cpu: '_torch.device("cpu")',
+    OutputOperation.has_layout: "_has_layout({0}, '{text}')",
+    OutputOperation.maximum: "_folded(_torch.sym_max, {all})",
+    OutputOperation.minimum: "_folded(_torch.sym_min, {all})",
+    OutputOperation.make_list: "[{all}]",
+    OutputOperation.promote: "_promoted({where}, {all})",
 }
 
 #: The same in documentation, which says nothing of errors.
@@ -68,6 +74,9 @@ _DESCRIBED_TEMPLATES: Final[Mapping[OutputOperation, str]] = {
     OutputOperation.item: "{0}[{1}]",
     OutputOperation.reduce: "reduce({0}, {1}, {2})",
     OutputOperation.cat: "cat({0}, {1})",
+    OutputOperation.maximum: "max({all})",
+    OutputOperation.minimum: "min({all})",
+    OutputOperation.promote: "promote({all})",
     **{operation: f"({{0}} {sign} {{1}})" for operation, sign in COMPARISONS.items()},
 }
 
@@ -118,7 +127,8 @@ class _Printer(NamedTuple):
         """The Python text of an expression."""
         template = (_TEMPLATES if self.subject else _DESCRIBED_TEMPLATES).get(expression.operation)
         if template is not None:
-            return template.format(*self.texts(expression), where=self.where)
+            texts = self.texts(expression)
+            return template.format(*texts, all=", ".join(texts), text=expression.text, where=self.where)
         return _PRINTERS[expression.operation](self, expression)
 
     def texts(self, expression: OutputExpression) -> list[str]:
@@ -168,10 +178,6 @@ def _print_text_in(printer: _Printer, expression: OutputExpression) -> str:
     return f"({printer.texts(expression)[0]} in {tuple(expression.text.split(chr(10)))!r})"
 
 
-def _print_has_layout(printer: _Printer, expression: OutputExpression) -> str:
-    return f"_has_layout({printer.texts(expression)[0]}, {expression.text!r})"
-
-
 def _print_slice(printer: _Printer, expression: OutputExpression) -> str:
     values, *limits = expression.operands
     assert values is not None
@@ -183,17 +189,6 @@ def _print_operator(word: str) -> Callable[[_Printer, OutputExpression], str]:
     return lambda printer, expression: f"({f' {word} '.join(printer.texts(expression))})"
 
 
-def _print_folded(function: str, word: str) -> Callable[[_Printer, OutputExpression], str]:
-    """Printer of a function of any number of integers."""
-    return lambda printer, expression: (
-        f"{f'_folded({function}, ' if printer.subject else f'{word}('}{', '.join(printer.texts(expression))})"
-    )
-
-
-def _print_list(printer: _Printer, expression: OutputExpression) -> str:
-    return f"[{', '.join(printer.texts(expression))}]"
-
-
 def _print_concatenation(printer: _Printer, expression: OutputExpression) -> str:
     return f"[{', '.join([f'*{text}' for text in printer.texts(expression)])}]"
 
@@ -203,13 +198,6 @@ def _print_broadcast(printer: _Printer, expression: OutputExpression) -> str:
     if printer.subject:
         return f"_broadcast({', '.join([printer.where, *shapes])})"
     return f"broadcast({', '.join([f'_sizes({text})' for text in shapes])})"
-
-
-def _print_promotion(printer: _Printer, expression: OutputExpression) -> str:
-    values = printer.texts(expression)
-    if printer.subject:
-        return f"_promoted({', '.join([printer.where, *values])})"
-    return f"promote({', '.join(values)})"
 
 
 #: The functions of the module `operator` for comparisons.
@@ -230,16 +218,11 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[_Printer, OutputExpression],
     OutputOperation.dtype: _print_dtype,
     OutputOperation.dtype_in: _print_dtype_in,
     OutputOperation.text_in: _print_text_in,
-    OutputOperation.has_layout: _print_has_layout,
     OutputOperation.slice: _print_slice,
     OutputOperation.both: _print_operator("and"),
     OutputOperation.either: _print_operator("or"),
-    OutputOperation.maximum: _print_folded("_torch.sym_max", "max"),
-    OutputOperation.minimum: _print_folded("_torch.sym_min", "min"),
-    OutputOperation.make_list: _print_list,
     OutputOperation.concatenate: _print_concatenation,
     OutputOperation.broadcast: _print_broadcast,
-    OutputOperation.promote: _print_promotion,
 }
 
 

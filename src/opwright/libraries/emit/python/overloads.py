@@ -8,32 +8,22 @@ for the tag by which Inductor finds out overloads.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
-from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
-from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.python.output_text import allocation, check_statements, written_check
 from opwright.libraries.emit.python.registrations import (
-    module_emitter,
+    PackageModule,
     operator_expression,
     parameters_of,
     passed_arguments,
     where_defined,
 )
 from opwright.libraries.emit.requirements import operator_name
-from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
+from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
-from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
-
-
-class _Overloads(NamedTuple):
-    """Overloads of a package that call another form, each with this form."""
-
-    package: str
-    namespace: str
-    overloads: tuple[tuple[NativeFunction, NativeFunction], ...]
 
 
 def calls_another_form(function: NativeFunction) -> bool:
@@ -41,27 +31,15 @@ def calls_another_form(function: NativeFunction) -> bool:
     return function.library_fields.contract_of is not None or function.is_synthesized
 
 
-def functions_of_other_forms(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """Functions of a library that call another form of their operator, in Python."""
-    if not library.is_stable or library.owner is not None:
-        return ()
-    return tuple([function for function in library.catalog.functions if calls_another_form(function)])
-
-
-def _packages(job: Job) -> Sequence[_Overloads]:
-    units = []
-    for library in job.of(RunLibraries).libraries:
-        written = {function.schema: function for function in library.catalog.functions}
-        overloads = []
-        for function in functions_of_other_forms(library):
-            fields = function.library_fields
-            schema = fields.contract_of or fields.returned_from
-            called = written[schema] if schema is not None else _called(function)
-            overloads.append((function, called))
-        if overloads:
-            overloads.sort(key=lambda pair: calls_another_form(pair[1]))
-            units.append(_Overloads(library.python_package, library.library.namespace, tuple(overloads)))
-    return units
+def _overloads(library: OperatorLibrary) -> list[tuple[NativeFunction, NativeFunction]]:
+    """Overloads of a library that call another form, each with this form."""
+    written = {function.schema: function for function in library.catalog.functions}
+    overloads = []
+    for function in library.catalog.functions if library.is_stable else ():
+        if calls_another_form(function):
+            schema = function.library_fields.contract_of or function.library_fields.returned_from
+            overloads.append((function, written[schema] if schema is not None else _called(function)))
+    return sorted(overloads, key=lambda pair: calls_another_form(pair[1]))
 
 
 def _called(function: NativeFunction) -> NativeFunction:
@@ -72,13 +50,9 @@ def _called(function: NativeFunction) -> NativeFunction:
     return next(form for form in forms if form is not None and (not form.is_synthesized or function is group.out))
 
 
-def _module(unit: _Overloads, context: FragmentContext) -> Slots:
-    texts = [where_defined(called, _overload(function, called)) for function, called in unit.overloads]
-    return {"text": "\n\n".join([opening("outputs", "overloads", values={NAMESPACE: unit.namespace}), *texts])}
-
-
-def _overload(function: NativeFunction, called: NativeFunction) -> str:
+def _overload(pair: tuple[NativeFunction, NativeFunction]) -> tuple[str]:
     """Definition of an overload, its kernel, and the registration."""
+    function, called = pair
     name = f"_{function.name.unambiguous}"
     keys, has_gradient = ["CompositeExplicitAutograd"], False
     if function.library_fields.returned_from is not None:
@@ -107,7 +81,7 @@ def _overload(function: NativeFunction, called: NativeFunction) -> str:
         *[f'_library.impl("{function.name.text}", {name}_kernel, "{key}")' for key in keys],
         "",
     ]
-    return "\n".join(lines)
+    return (where_defined(called, "\n".join(lines)),)
 
 
 def _result(values: Sequence[str]) -> str:
@@ -172,6 +146,4 @@ def _copying(function: NativeFunction, called: NativeFunction, operator: str) ->
     yield _result([results[index] if name is None else variable_name(name) for index, name in enumerate(returned)])
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [module_emitter("overloads", _packages, _module)]
+MODULE: Final = PackageModule("overloads", _overloads, _overload, ("outputs", "overloads"))

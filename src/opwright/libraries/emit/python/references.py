@@ -9,25 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.emit.autograd.kernels import recording_operator
-from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.fakes import check_function, fake_function, has_fake
-from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
-from opwright.libraries.operator_library import OperatorLibrary
+from opwright.libraries.emit.python.registrations import functions_module, operator_expression
 from opwright.model.declared_outputs import depends_on_values
 from opwright.model.native_function import NativeFunction
 from opwright.syntax.python import string_literal
 
 #: The name of the function that gives the decompositions.
 DECOMPOSITIONS: Final = "decompositions"
-
-
-#: A module of gradients and checks too.
-_OPENINGS: Final = ("recording", "outputs", "reference")
-
-
-def functions_with_references(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """Functions of a library whose entries name a function of PyTorch's operators."""
-    return tuple([function for function in library.catalog.functions if function.library_fields.reference is not None])
 
 
 def unread_arguments(function: NativeFunction) -> tuple[str, ...]:
@@ -62,6 +51,9 @@ def _texts(function: NativeFunction) -> list[str]:
     return texts
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [functions_emitter("reference", functions_with_references, _texts, openings=_OPENINGS)]
+MODULE: Final = functions_module(
+    "reference",
+    lambda function: function.library_fields.reference,
+    _texts,
+    openings=("recording", "outputs", "reference"),
+)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from textwrap import indent
-from typing import Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job
 from opwright.libraries.emit.build_namespace import python_text
 from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.python.calls import literal
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
-from opwright.source.records import NamedTuple
+from opwright.source.records import NamedTuple, frozen_fields
 from opwright.syntax.python import string_literal, variable_name
 
 
@@ -25,61 +25,81 @@ class _InPackage(Protocol):
 
 
 _Unit = TypeVar("_Unit", bound=_InPackage)
+Row = TypeVar("Row")
 
 
 def module_emitter(
-    name: str, units: Callable[[Job], Sequence[_Unit]], fragment: Callable[[_Unit, FragmentContext], Slots]
+    name: str, units: Callable[[Job], Sequence[_Unit]], text_of: Callable[[_Unit, FragmentContext], str]
 ) -> Emitter[_Unit]:
     """Emitter of the module of that name, with an underscore before it, in each package."""
-
-    def with_build_namespace(unit: _Unit, context: FragmentContext) -> Slots:
-        return {slot: python_text(str(text)) for slot, text in fragment(unit, context).items()}
-
     return Emitter(
         name=f"library_{name}_modules",
         family="library",
         template=None,
         folder="python",
         units=units,
-        fragment=with_build_namespace,
+        fragment=lambda unit, context: {"text": python_text(text_of(unit, context))},
         layout=FilePerUnit(lambda unit: f"{unit.package.replace('.', '/')}/_{name}.py"),
     )
 
 
-class _PackageFunctions(NamedTuple):
-    """Functions of a package for which a module registers something."""
+class _PackageRows(NamedTuple):
+    """A package, and what a module of it registers something for."""
 
     package: str
     namespace: str
-    functions: tuple[NativeFunction, ...]
+    rows: tuple[Any, ...]
 
 
-def functions_emitter(
+@frozen_fields
+class PackageModule(Generic[Row]):
+    """A module of packages that registers something for operators when it is imported.
+
+    `rows` are what it registers something for, of a library, such as functions. A package without rows has no such
+    module. It begins with the `openings`, of which `values` are texts and what stands in their place; `texts` of each
+    row follow.
+    """
+
+    name: str
+    rows: Callable[[OperatorLibrary], Sequence[Row]]
+    texts: Callable[[Row], Iterable[str]]
+    openings: tuple[str, ...]
+    values: Callable[[str, Sequence[Row]], Mapping[str, str]] = lambda namespace, rows: {}
+    closing: str = ""
+
+    def emitter(self) -> Emitter[_PackageRows]:
+        """Emitter of the module."""
+        return module_emitter(self.name, self._units, lambda unit, _: self._text(unit))
+
+    def _units(self, job: Job) -> Sequence[_PackageRows]:
+        return [
+            _PackageRows(library.python_package, library.library.namespace, tuple(rows))
+            for library in job.of(RunLibraries).libraries
+            if library.owner is None and (rows := self.rows(library))
+        ]
+
+    def _text(self, unit: _PackageRows) -> str:
+        values = {**self.values(unit.namespace, unit.rows), NAMESPACE: unit.namespace}
+        texts = [text for row in unit.rows for text in self.texts(row)]
+        return "\n\n".join([opening(*self.openings, values=values), *texts]) + self.closing
+
+
+def functions_module(
     name: str,
-    functions: Callable[[OperatorLibrary], tuple[NativeFunction, ...]],
+    is_registered: Callable[[NativeFunction], object],
     texts: Callable[[NativeFunction], Iterable[str]],
     *,
     openings: tuple[str, ...] = (),
     closing: str = "",
-) -> Emitter[_PackageFunctions]:
-    """Emitter of a module with texts for some functions, in the package of each library that has such functions.
-
-    It begins with the openings, by default with that of its name.
-    """
-
-    def units(job: Job) -> Sequence[_PackageFunctions]:
-        return [
-            _PackageFunctions(library.python_package, library.library.namespace, unit_lines)
-            for library in job.of(RunLibraries).libraries
-            if library.owner is None and (unit_lines := functions(library))
-        ]
-
-    def module(unit: _PackageFunctions, context: FragmentContext) -> Slots:
-        unit_lines = [where_defined(function, text) for function in unit.functions for text in texts(function)]
-        opened = opening(*(openings or (name,)), values={NAMESPACE: unit.namespace})
-        return {"text": "\n\n".join([opened, *unit_lines]) + closing}
-
-    return module_emitter(name, units, module)
+) -> PackageModule[NativeFunction]:
+    """A module with texts for some functions of a library. It begins with the opening of its name by default."""
+    return PackageModule(
+        name,
+        lambda library: [function for function in library.catalog.functions if is_registered(function)],
+        lambda function: [where_defined(function, text) for text in texts(function)],
+        openings or (name,),
+        closing=closing,
+    )
 
 
 def where_defined(function: NativeFunction, text: str) -> str:

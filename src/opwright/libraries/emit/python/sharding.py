@@ -8,27 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.emit.emitter import AnyEmitter, Job
 from opwright.libraries.emit.python.batch_rules import mapped_loops
-from opwright.libraries.emit.python.registrations import functions_emitter, operator_expression
+from opwright.libraries.emit.python.registrations import functions_module, operator_expression
 from opwright.libraries.emit.requirements import has_checks
-from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import DimItem, DimKind, LoopPlace, TensorDims
 from opwright.schema.function import SchemaKind
-from opwright.schema.types import TENSOR, ListType, Type
-
-
-def _can_be_distributed(argument: Type) -> bool:
-    return not argument.is_tensor_like or not isinstance(argument, ListType)
-
-
-def functions_with_sharding(library: OperatorLibrary) -> tuple[NativeFunction, ...]:
-    """Functions that only compute tensors from tensors, of which the entry says the sizes of all results."""
-    return tuple([function for function in library.catalog.functions if _is_sharded(function)])
+from opwright.schema.types import TENSOR, ListType
 
 
 def _is_sharded(function: NativeFunction) -> bool:
+    """Whether a function only computes tensors from tensors, and the entry says the sizes of all results."""
     requirements, schema = function.requirements, function.schema
     if requirements is None or not has_checks(function) or function.has_composite_implicit:
         return False
@@ -38,7 +28,7 @@ def _is_sharded(function: NativeFunction) -> bool:
     return (
         bool(requirements.results)
         and None not in requirements.results
-        and all(map(_can_be_distributed, types))
+        and not any(type.is_tensor_like and isinstance(type, ListType) for type in types)
         and all(result.type is TENSOR for result in schema.returns)
     )
 
@@ -123,6 +113,4 @@ def _factor_name(item: DimItem) -> str:
     return f"*{item.text}" if item.kind is DimKind.pack else item.text
 
 
-def emitters(job: Job) -> list[AnyEmitter]:
-    """Emitter of the module."""
-    return [functions_emitter("sharding", functions_with_sharding, _rule, closing=_CLOSING)]
+MODULE: Final = functions_module("sharding", _is_sharded, _rule, closing=_CLOSING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -14,7 +14,6 @@ from .loading import LoadedCandidate
 from .memory import Memory
 from .protocol import JsonMessage, Tensor, Torch
 from .results import Results
-from .threads import Outcomes, in_thread
 
 _PATIENCE: Final = 0.3
 #: `M_PERTURB`: the byte that new memory of the GNU C library is filled with, inverted.
@@ -91,7 +90,7 @@ class Calls:
         """
         settings = message.get("settings", {})
         with self._settings(settings):
-            results = in_thread(lambda: self._call(message)) if settings.get("other") else self._call(message)
+            results = _in_thread(lambda: self._call(message)) if settings.get("other") else self._call(message)
         if message.get("held"):
             self._results.held.append(results)
             return {"returned": True}
@@ -107,7 +106,7 @@ class Calls:
             ready.wait()
             return self._call(calls[place], place)
 
-        outcomes = Outcomes(*[partial(called, place) for place in range(len(calls))])
+        outcomes = _Outcomes(*[partial(called, place) for place in range(len(calls))])
         # Python's threads take turns within calls, which are shorter than its usual turns.
         turn = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)
@@ -145,7 +144,7 @@ class Calls:
                 sys.settrace(None)
                 stopped.set()
 
-        outcomes = Outcomes(interrupted, lambda: self._candidate.function(*given[1][0], **given[1][1]))
+        outcomes = _Outcomes(interrupted, lambda: self._candidate.function(*given[1][0], **given[1][1]))
         outcomes.threads[0].start()
         stopped.wait()
         outcomes.threads[1].start()
@@ -163,3 +162,35 @@ class Calls:
         if self._torch.cuda.is_available() and self._torch.cuda.is_initialized():
             self._torch.cuda.synchronize()
         return {"returned": True}
+
+
+class _Outcomes:
+    """What calls give, each in a thread of its own."""
+
+    def __init__(self, *calls: Callable[[], Any]) -> None:
+        self._outcomes: Final[list[Any]] = [None] * len(calls)
+        self.threads: Final = [
+            threading.Thread(target=self._work, args=(place, call)) for place, call in enumerate(calls)
+        ]
+
+    def _work(self, place: int, call: Callable[[], Any]) -> None:
+        try:
+            self._outcomes[place] = True, call()
+        except BaseException as error:
+            self._outcomes[place] = False, error
+
+    def results(self) -> list[Any]:
+        """The results, once all threads end. Raises what a call raised."""
+        for thread in self.threads:
+            thread.join()
+        for is_result, error in self._outcomes:
+            if not is_result:
+                raise error
+        return [result for _, result in self._outcomes]
+
+
+def _in_thread(call: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """What a call gives in another thread."""
+    outcomes = _Outcomes(call)
+    outcomes.threads[0].start()
+    return outcomes.results()[0]
