@@ -122,7 +122,10 @@ _MACRO: Final = lazy_pattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*|__\w+")
 _NAME: Final = lazy_pattern(r"(?:::\s)?\w+(?:\s::\s\w+)*")
 #: Words of fundamental types, which no parameter is called.
 _FUNDAMENTAL: Final = frozenset(("bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned"))
-_CLASSES: Final = frozenset(("class", "struct", "union", "enum"))
+#: Words of other declarations than functions.
+_NO_FUNCTIONS: Final = frozenset((
+    "class", "struct", "union", "enum", "template", "using", "typedef", "=", "return", "operator",
+))  # fmt: skip
 _CHECKS: Final = ("TORCH_CHECK", "STD_TORCH_CHECK")
 #: Calls that change no argument.
 _ASKING: Final = frozenset((
@@ -239,36 +242,39 @@ def _opened_namespace(head: Sequence[Token]) -> str | None:
     return None
 
 
+def functions(source: CppSource) -> Iterator[tuple[CppFunction, Statement]]:
+    """The functions that a source declares or defines, each with its statement."""
+    for statement in statements(source):
+        function = function_of(statement, source.path)
+        if function is not None:
+            yield function, statement
+
+
 def function_of(statement: Statement, path: str) -> CppFunction | None:
     """Function that a statement declares or defines; None if it does neither."""
     head = statement.head
     opening = next((index for index, token in enumerate(head) if token.text == "("), 0)
-    if opening < 2 or head[opening - 1].kind != "name":
-        return None
     texts = [token.text for token in head[:opening]]
-    if not _CLASSES.isdisjoint(texts) or not {"template", "using", "typedef", "=", "return", "operator"}.isdisjoint(
-        texts
-    ):
+    if opening < 2 or head[opening - 1].kind != "name" or not _NO_FUNCTIONS.isdisjoint(texts):
         return None
     first = opening - 1
     while first >= 2 and texts[first - 1] == "::" and head[first - 2].kind == "name":
         first -= 2
-    typed = [token for token in head[:first] if token.text != "static" and not _MACRO.fullmatch(token.text)]
-    typed = [token for token in typed if token.text != '"C"' and token.text != "extern"]
+    linkage = ("static", "extern", '"C"')
+    typed = [token for token in head[:first] if token.text not in linkage and not _MACRO.fullmatch(token.text)]
     if not typed:
         return None
     named = "".join(texts[first:])
     scope = [name for name in statement.scope if name]
-    parameters = parameters_of(head, opening)
-    typed_names = list(map(type_and_name, parameters))
-    names = tuple([name for _, name in typed_names])
+    parameters = typed_parameters(head, opening)
+    names = tuple([name for _, name in parameters])
     return CppFunction(
         "::".join([*scope, named]),
         text_of(typed),
-        tuple([type for type, _ in typed_names]),
+        tuple([type for type, _ in parameters]),
         path,
         "" in statement.scope or "static" in texts,
-        forwarded_to(statement.body, parameters),
+        forwarded_to(statement.body, names),
         names,
         _dispatched_operator(statement.body, names),
         tuple(_first_checks(statement, names)),
@@ -350,8 +356,8 @@ def called_names(body: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
             yield first, end, "".join([token.text for token in body[first:end]])
 
 
-def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -> str:
-    """Function to which a body only hands the parameters, in their order; empty if it does anything else.
+def forwarded_to(body: Sequence[Token], names: Sequence[str]) -> str:
+    """Function to which a body only hands the named parameters, in their order; empty if it does anything else.
 
     `apply` of a class of autograd is none: it records the gradient.
     """
@@ -363,22 +369,22 @@ def forwarded_to(body: Sequence[Token], parameters: Sequence[Sequence[Token]]) -
     if not _NAME.fullmatch(" ".join([token.text for token in callee])) or callee[-1].text == "apply":
         return ""
     given = [text_of(argument) for argument in arguments(body, call)]
-    names = [parameter[-1].text if parameter else "" for parameter in parameters]
-    return "".join([token.text for token in callee]) if given == names else ""
+    return "".join([token.text for token in callee]) if given == [*names] else ""
 
 
-def parameters_of(head: Sequence[Token], opening: int) -> list[Sequence[Token]]:
-    """Parameters of a function. A comma between the angle brackets of a type divides none."""
-    places: list[tuple[int, int]] = []
-    depth, start, end = 0, opening + 1, opening
-    for part in arguments(head, opening):
-        # A comma is between parts, and between them alone.
-        start, end = end + 1 if not depth else start, end + 1 + len(part)
-        if depth:
-            places.pop()
-        places.append((start, end))
-        depth += sum((token.text == "<") - (token.text == ">") for token in part)
-    return [head[first:last] for first, last in places]
+def template_end(head: Sequence[Token]) -> int:
+    """Where the parameters of a template end; 0 for a function that is none."""
+    depth = 0
+    for index, token in enumerate(head if head and head[0].text == "template" else ()):
+        depth += (token.text == "<") - (token.text == ">")
+        if token.text == ">" and not depth:
+            return index
+    return 0
+
+
+def typed_parameters(tokens: Sequence[Token], opening: int) -> list[tuple[str, str]]:
+    """The types and the names of the parameters of a function."""
+    return list(map(type_and_name, arguments(tokens, opening, has_types=True)))
 
 
 def type_and_name(parameter: Sequence[Token]) -> tuple[str, str]:

@@ -244,22 +244,28 @@ def closing_index(tokens: Sequence[Token], opening: int) -> int:
     return len(tokens)
 
 
-def arguments(tokens: Sequence[Token], opening: int) -> list[Sequence[Token]]:
+def arguments(tokens: Sequence[Token], opening: int, *, has_types: bool = False) -> list[Sequence[Token]]:
     """What stands between the bracket at an index and the one that closes it, divided at commas.
 
-    >>> call = list(cpp_tokens('f(a, g(b, c), {1, 2})'))
-    >>> [text_of(argument) for argument in arguments(call, 1)]
-    ['a', 'g(b, c)', '{1, 2}']
+    If it `has_types`, no comma between the angle brackets of a template divides it.
+
+    >>> call = list(cpp_tokens('f(a, g(b, c), {1, 2}, &h<3, true>)'))
+    >>> [text_of(argument) for argument in arguments(call, 1, has_types=True)]
+    ['a', 'g(b, c)', '{1, 2}', '&h<3, true>']
     """
     end = closing_index(tokens, opening)
     parts: list[Sequence[Token]] = []
-    start, index = opening + 1, opening + 1
+    start = index = opening + 1
+    depth = 0
     while index < end:
-        if tokens[index].text in _PAIRS:
+        text = tokens[index].text
+        if text in _PAIRS:
             index = closing_index(tokens, index)
-        elif tokens[index].text == ",":
+        elif text == "," and depth <= 0:
             parts.append(tokens[start:index])
             start = index + 1
+        elif has_types:
+            depth += (text == "<") - (text == ">")
         index += 1
     last = tokens[start:end]
     return [*parts, last] if last else parts

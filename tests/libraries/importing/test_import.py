@@ -11,7 +11,7 @@ import yaml
 
 from opwright.cli.main import main
 from opwright.migrate.importing.cpp_reader import read_cpp_sources
-from opwright.migrate.importing.stable_types import type_notes
+from opwright.migrate.importing.operators import type_notes
 from opwright.schema import parse_schema
 from opwright.source.text import SourceFile
 from tests.libraries.importing.library import BINDINGS, EXPECTED, HEADER, PYTHON, STABLE

@@ -12,11 +12,13 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.migrate.calls.stored_calls import counted, read_records
+from opwright.migrate.importing.comparison import RegisteredSide
 from opwright.migrate.importing.explained import explained
 from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator, loaded_library
 from opwright.migrate.importing.recorded_calls import record_command
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.run import ImportRequest, read_operators
+from opwright.migrate.importing.two_processes import compare_processes
 
 LIVE = """\
 import torch
@@ -378,3 +380,15 @@ def test_a_path_may_name_a_module_that_is_no_python() -> None:
     assert status == 0
     Path("all.calls").write_bytes(calls)
     assert counted(read_records("all.calls")).calls == {"syslog.LOG_MASK": 1}
+
+
+def test_what_a_port_adds_is_told_in_the_order_of_names() -> None:
+    """The order does not depend on the seed of hashes."""
+    operator = LoadedOperator("f(Tensor x) -> Tensor", frozenset(), "", {}, {}, ())
+    names = [("acme", f"f{number}") for number in range(9)]
+    port = LoadedLibrary({("acme", "f"): operator, **dict.fromkeys(reversed(names), operator)}, {}, {})
+    original = port._replace(operators={("acme", "f"): operator})
+    added = compare_processes(original, port, RegisteredSide()).differences
+    assert [(difference.kind, difference.operator) for difference in added] == [
+        ("added", "::".join(name)) for name in names
+    ]

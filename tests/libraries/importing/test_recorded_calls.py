@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from opwright.cli.main import main
+from opwright.migrate.calls.compared_calls import tried_facts
 from opwright.migrate.calls.outcomes import CallOutcome
 from opwright.migrate.calls.recorder import HEADER, MOST_ALIKE, MOST_BYTES, KeptCalls
 from opwright.migrate.calls.stored_calls import CallCounts, StoredRecord, counted, merged, read_records
-from opwright.migrate.calls.tried_calls import tried_facts
 from opwright.migrate.importing.drafts import draft_derivatives
 from opwright.migrate.importing.recorded_calls import TriedCalls
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace

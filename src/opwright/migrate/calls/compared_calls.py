@@ -1,4 +1,7 @@
-"""Compares what calls do with an original and with its port, from the outcomes that two processes left."""
+"""What calls do with an original and with its port, compared, from the outcomes that processes left.
+
+Those of the original alone show what is written, shared and recorded, and wrong fakes.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,6 @@ def compare_outcomes(
 
 
 class _Comparison:
-    """The differences of all calls."""
-
     def __init__(self, torch: _Torch) -> None:
         self._torch = torch
         self._calls: Counter[str] = Counter()
@@ -67,9 +68,8 @@ class _Comparison:
             self._skipped[f"a device is missing: {old.get('device') or new.get('device')}"] += 1
             return
         self._calls[operator] += 1
-        differences = (
-            [("lost", "operator", "the port has no such operator")] if "missing" in new else [*self._of(old, new)]
-        )
+        lost = ("lost", "operator", "the port has no such operator")
+        differences = [lost] if "missing" in new else [*self._of(old, new)]
         for kind, part, text in differences:
             if kind == "skipped":
                 self._skipped[text.format(f"`{operator}`")] += 1
@@ -82,11 +82,11 @@ class _Comparison:
         if "ended" in old or "ended" in new:
             self._parts["calls"] += 1
             if old.get("ended") != new.get("ended"):
-                kind = "added" if "ended" in old else "lost"
-                shown = [
+                ends = [
                     f"the process ends ({side['ended']})" if "ended" in side else "it does not" for side in (old, new)
                 ]
-                yield kind, "calls", f"{shown[0]} in the original, and {shown[1]} in the port"
+                kind = "added" if "ended" in old else "lost"
+                yield kind, "calls", f"{ends[0]} in the original, and {ends[1]} in the port"
             return
         values = "again" not in old or not self._call(old["eager"], old["again"])
         if not values:
@@ -109,7 +109,6 @@ class _Comparison:
             yield from self._part(part, old, new, values=values and part != "fake")
 
     def _part(self, part: str, old: CallOutcome, new: CallOutcome, *, values: bool) -> Iterator[_Difference]:
-        """What differs in a call that is repeated in another way."""
         was, now = old[part], new[part]
         if "error" in was:
             if "error" not in now:
@@ -161,13 +160,11 @@ class _Comparison:
 
     def _gradients(self, old: CallOutcome, new: CallOutcome, *, values: bool) -> Iterator[_Difference]:
         if "error" in old or "error" in new:
+            called = "with arguments that require gradients, it"
             if "error" not in old:
-                yield "lost", "gradients", f"with arguments that require gradients, it raises {_error(new)}"
+                yield "lost", "gradients", f"{called} raises {_error(new)}"
             elif "error" not in new:
-                text = (
-                    f"with arguments that require gradients, it gives a result, and the original raises {_error(old)}"
-                )
-                yield "added", "gradients", text
+                yield "added", "gradients", f"{called} gives a result, and the original raises {_error(old)}"
             return
         for part, text in self._call(old, new, values=values):
             yield "changed", part, f"with arguments that require gradients, {text}"
@@ -182,18 +179,18 @@ class _Comparison:
                 kind = "lost" if "no tensor in the port" in text else "changed"
                 yield kind, "gradients", f"gradients differ: {text}"
             self._parts["second gradients"] += 1
-            yield from self._second(old.get("second", {}), new.get("second", {}), values=values)
+            was, now = old.get("second", {}), new.get("second", {})
+            what = f"raise {_error(now)}" if "error" in now else "are not recorded"
+            lost = f"second gradients {what}, and the original gives them"
+            yield from self._derivatives("second gradients", was, now, lost, values=values)
         elif gives:
             yield "added", "gradients", "it gives gradients, and the original gives none"
         elif "error" in now and "error" not in was:
             kind = "raises" if old.get("warned") else "changed"
             yield kind, "gradients", f"the backward pass raises {_error(now)}, and the original gives no gradients"
         elif "error" in was and "error" not in now:
-            yield (
-                "lost",
-                "gradients",
-                f"the original raises {_error(was)} in the backward pass, and the port gives none",
-            )
+            text = f"the original raises {_error(was)} in the backward pass, and the port gives none"
+            yield "lost", "gradients", text
         elif was.get("error") != now.get("error"):
             text = f"the backward pass raises {_error(was)} in the original, and {_error(now)} in the port"
             yield "changed", "gradients", text
@@ -205,11 +202,6 @@ class _Comparison:
                 side = "original" if was else "port"
                 kind = "lost" if was else "added"
                 yield kind, "views", f"result {number} is a view for autograd in the {side} alone"
-
-    def _second(self, was: CallOutcome, now: CallOutcome, *, values: bool) -> Iterator[_Difference]:
-        what = f"raise {_error(now)}" if "error" in now else "are not recorded"
-        lost = f"second gradients {what}, and the original gives them"
-        yield from self._derivatives("second gradients", was, now, lost, values=values)
 
     def _tangents(self, was: CallOutcome, now: CallOutcome, *, values: bool) -> Iterator[_Difference]:
         """What differs in forward mode, where one side has derivatives in it."""
@@ -241,9 +233,8 @@ class _Comparison:
         if old[0] == "list":
             if len(old[1]) != len(new[1]):
                 return f"{len(old[1])} in the original, and {len(new[1])} in the port"
-            rows = enumerate(zip(old[1], new[1], strict=True))
-            texts = [(at, self.results(*pair, values=values)) for at, pair in rows]
-            return next((f"number {at}: {text}" if len(texts) > 1 else text for at, text in texts if text), "")
+            texts = [self.results(*pair, values=values) for pair in zip(old[1], new[1], strict=True)]
+            return next((f"number {at}: {text}" if texts[1:] else text for at, text in enumerate(texts) if text), "")
         if old[0] == "tensor":
             return self._tensors(old, new, values=values)
         if old[1:] == new[1:] or (old[1] != old[1] and new[1] != new[1]):
@@ -254,11 +245,7 @@ class _Comparison:
         return f"{old[-1]!r} in the original, and {new[-1]!r} in the port"
 
     def _tensors(self, old: _Tree, new: _Tree, *, values: bool) -> str:
-        names = ("dtype", "sizes", "strides", "device")
-        for number, name in enumerate(names, 1):
-            was, now = old[number], new[number]
-            if name == "strides":
-                was, now = [_seen_strides(side[2], side[3]) for side in (old, new)]
+        for name, was, now in zip(("dtype", "sizes", "strides", "device"), _seen(old), _seen(new), strict=True):
             if was != now:
                 return f"{name} {was} in the original, and {now} in the port"
         was, now = old[5], new[5]
@@ -283,7 +270,6 @@ class _Comparison:
 
 
 def _given(outcome: CallOutcome) -> bool:
-    """Whether gradients are given, at least one of them."""
     return "results" in outcome and any(part != ["plain", None] for part in outcome["results"][1])
 
 
@@ -299,11 +285,11 @@ def _kind(tree: _Tree | None) -> str:
     return {"list": "a list", "tensor": "a tensor", "plain": f"{tree[-1]!r}"}.get(tree[0], str(tree[1]))
 
 
-def _seen_strides(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """The strides of dimensions with more than one element: others have any."""
-    if 0 in sizes:
-        return []
-    return [stride for size, stride in zip(sizes, strides, strict=False) if size > 1]
+def _seen(tensor: _Tree) -> list[Any]:
+    """Dtype, sizes, strides and device, with the strides of dimensions of more than one element: others have any."""
+    _, dtype, sizes, strides, device, *_ = tensor
+    seen = [stride for size, stride in zip(sizes, strides, strict=False) if size > 1 and 0 not in sizes]
+    return [dtype, sizes, seen, device]
 
 
 def _aliases(aliases: Sequence[Sequence[Any]]) -> str:
@@ -318,3 +304,53 @@ def differing_shape(real: _Tree, fake: _Tree) -> str:
     """How the results of a trace differ from those of a call in dtype, sizes or strides; empty if they do not."""
     text = _Comparison(None).results(real, fake, values=False)
     return text.replace("in the original, and", "in a call, and").replace("in the port", "in a trace")
+
+
+def tried_facts(records: Sequence[StoredRecord], outcomes: Mapping[int, CallOutcome]) -> dict[str, Any]:
+    """How many calls of each operator gave results, and what how many of them show, by the operator.
+
+    A fact is a word and the name of an argument: `writes` one that the schema does not say, `declared` one that the
+    schema says, `leaves` one that has bytes as it is, gets one whose elements share memory, which is written in some
+    call (`overlaps`), `returns` one, `shares` memory with one, `records` gradients of a result, or of a written
+    argument, through the kernel of a device or `loses` all of them, or has a `fake` that is wrong.
+    """
+    calls: Counter[str] = Counter()
+    facts: dict[str, Counter[tuple[str, str]]] = {}
+    for number, record in enumerate(records):
+        outcome = outcomes.get(number, {})
+        eager = outcome.get("eager")
+        if eager is None or "error" in eager:
+            continue
+        calls[record.operator] += 1
+        facts.setdefault(record.operator, Counter()).update(set(_facts(eager, outcome)))
+    shown = {
+        operator: [
+            [*fact, count]
+            for fact, count in counted.items()
+            if fact[0] != "overlaps" or counted["writes", fact[1]] or counted["declared", fact[1]]
+        ]
+        for operator, counted in facts.items()
+    }
+    return {"calls": dict(calls), "facts": shown}
+
+
+def _facts(eager: CallOutcome, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
+    for name, counts, is_changed, is_declared, _, size, is_shared in eager["written"]:
+        if is_shared:
+            yield "overlaps", name
+        if is_changed:
+            yield "declared" if is_declared else "writes", name
+        elif size and not counts:
+            yield "leaves", name
+    for _, name, is_same in eager["aliases"]:
+        if isinstance(name, str):
+            yield "returns" if is_same else "shares", name
+    gradients = outcome.get("gradients", {})
+    first = gradients.get("first", {}) if gradients.get("through") else {}
+    if any(part != ["plain", None] for part in first.get("results", ["list", []])[1]):
+        yield "records", ""
+    if gradients and "error" not in gradients and not gradients["through"]:
+        yield "loses", ""
+    fake = outcome.get("fake", {})
+    if "results" in fake and (text := differing_shape(eager["results"], fake["results"])):
+        yield "fake", text

@@ -120,23 +120,24 @@ class Repeater:
         if not all(device in ("cpu", "meta") or self._has(device) for device in call.devices):
             return {"device": sorted(call.devices - {"cpu", "meta"})[0]}
         self._names = self._named_tensors(operator, call)
-        outcome: CallOutcome = {"shown": self._shown(call), "eager": self._eager(operator, call)}
-        if twice and "error" not in outcome["eager"]:
-            outcome["again"] = self._eager(operator, call)
+        given = operator, call
+        outcome: CallOutcome = {"shown": self._shown(call), "eager": self._guarded(self._eager, *given)}
         if "error" in outcome["eager"]:
             return outcome
-        outcome["fake"] = self._fake(operator, call)
+        if twice:
+            outcome["again"] = self._guarded(self._eager, *given)
+        outcome["fake"] = self._guarded(self._fake, *given)
         written = {number for number, row in enumerate(outcome["eager"]["written"]) if row[2]}
         if self._leaves(call.values()):
-            outcome["gradients"] = self._gradients(operator, call, written)
+            outcome["gradients"] = self._guarded(self._gradients, *given, written)
         if record.alike not in self._seen and self._compiled[record.operator] < COMPILED_CALLS:
             self._seen.add(record.alike)
             self._compiled[record.operator] += 1
-            outcome["compiled"] = self._compile(operator, call)
-            outcome["vmap"] = self._vmap(operator, call)
+            outcome["compiled"] = self._guarded(self._compile, *given)
+            outcome["vmap"] = self._guarded(self._vmap, *given)
             if self._leaves(call.values()):
-                outcome["autocast"] = self._autocast(operator, call)
-                outcome["tangents"] = self._tangents(operator, call)
+                outcome["autocast"] = self._guarded(self._autocast, *given)
+                outcome["tangents"] = self._guarded(self._tangents, *given)
         return outcome
 
     def _has(self, device: str) -> bool:
@@ -148,42 +149,32 @@ class Repeater:
 
     def _leaves(self, values: _Value) -> list[_Tensor]:
         """The tensors of a call that may have gradients."""
-        return [tensor for tensor in self._tensors(values) if tensor.is_floating_point() or tensor.is_complex()]
+        return [tensor for tensor in self._tensors(values) if _is_real(tensor)]
 
-    def _guarded(self, run: Callable[[], CallOutcome]) -> CallOutcome:
+    def _guarded(self, run: Callable[..., CallOutcome], *values: _Value) -> CallOutcome:
         """What a function gives, or the error that it raises."""
         self.torch.manual_seed(0)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return run()
+                return run(*values)
         except Exception as error:
             return {"error": [type(error).__name__, _message(error)]}
 
     def _eager(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
-        def run() -> CallOutcome:
-            given, named = call.values()
-            with self.torch.no_grad():
-                return self._done(lambda: operator(*given, **named), self._tensors((given, named)))
-
-        return self._guarded(run)
+        given, named = call.values()
+        with self.torch.no_grad():
+            return self._done(lambda: operator(*given, **named), self._tensors((given, named)))
 
     def _done(self, run: Callable[[], _Value], tensors: Sequence[_Tensor]) -> CallOutcome:
         """What a call returns and writes, and what shares memory."""
         overlaps = self.torch._debug_has_internal_overlap
-        before = [
-            (
-                tensor._version,
-                self._bytes(tensor),
-                self._form(tensor),
-                self._is_strided(tensor) and overlaps(tensor) == 1,
-            )
-            for tensor in tensors
-        ]
+        shared = [self._is_strided(tensor) and overlaps(tensor) == 1 for tensor in tensors]
+        before = [(tensor._version, self._bytes(tensor), self._form(tensor)) for tensor in tensors]
         results = run()
         written = []
-        rows = zip(self._names, tensors, before, strict=True)
-        for (name, is_declared), tensor, (version, bytes_before, form, is_shared) in rows:
+        rows = zip(self._names, tensors, before, shared, strict=True)
+        for (name, is_declared), tensor, (version, bytes_before, form), is_shared in rows:
             is_changed = form != self._form(tensor) or not self.torch.equal(bytes_before, self._bytes(tensor))
             counts, data = tensor._version > version, self._kept(tensor) if is_changed else None
             written.append([name, counts, is_changed, is_declared, data, bytes_before.numel(), is_shared])
@@ -244,12 +235,8 @@ class Repeater:
         dtype = "".join([word for word, is_so in views if is_so]) + str(tensor.dtype).removeprefix("torch.")
         what: list[Any] = ["tensor", dtype, [int(size) for size in tensor.shape]]
         if tensor.layout is not torch.strided or tensor.is_quantized:
-            return [
-                *what,
-                [],
-                tensor.device.type,
-                self._kept(tensor.to_dense() if not tensor.is_quantized else tensor.int_repr()),
-            ]
+            dense = tensor.int_repr() if tensor.is_quantized else tensor.to_dense()
+            return [*what, [], tensor.device.type, self._kept(dense)]
         what += [[int(stride) for stride in tensor.stride()], tensor.device.type]
         if not values or tensor.device.type == "meta":
             return [*what, None]
@@ -273,45 +260,39 @@ class Repeater:
         return ["other", type(value).__name__, repr(value)[:200]]
 
     def _gradients(self, operator: _Operator, call: DecodedCall, written: set[int]) -> CallOutcome:
-        """Gradients and second gradients of what a call returns, and of what it writes."""
         torch = self.torch
+        given, named = call.values()
+        leaves: list[_Tensor] = []
+        passed: dict[int, _Tensor] = {}
+        numbers = {id(tensor): number for number, tensor in enumerate(self._tensors((given, named)))}
 
-        def run() -> CallOutcome:
-            given, named = call.values()
-            leaves: list[_Tensor] = []
-            passed: dict[int, _Tensor] = {}
-            numbers = {id(tensor): number for number, tensor in enumerate(self._tensors((given, named)))}
+        def with_gradient(value: _Value) -> _Value:
+            if not isinstance(value, torch.Tensor) or not _is_real(value):
+                return value
+            if id(value) not in passed:
+                leaves.append(value.detach().requires_grad_())
+                # What requires gradients itself cannot be written.
+                is_written = numbers[id(value)] in written
+                passed[id(value)] = leaves[-1] * 1 if is_written else leaves[-1]
+            return passed[id(value)]
 
-            def with_gradient(value: _Value) -> _Value:
-                is_leaf = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
-                if not is_leaf:
-                    return value
-                if id(value) not in passed:
-                    leaves.append(value.detach().requires_grad_())
-                    # What requires gradients itself cannot be written.
-                    is_written = numbers[id(value)] in written
-                    passed[id(value)] = leaves[-1] * 1 if is_written else leaves[-1]
-                return passed[id(value)]
+        given, named = self._trees.tree_map(with_gradient, (given, named))
+        results: list[_Value] = []
 
-            given, named = self._trees.tree_map(with_gradient, (given, named))
-            results: list[_Value] = []
+        def call_operator() -> _Value:
+            results.append(operator(*given, **named))
+            return results[0]
 
-            def call_operator() -> _Value:
-                results.append(operator(*given, **named))
-                return results[0]
-
-            written_tensors = [(tensor, tensor.grad_fn) for tensor in passed.values() if tensor.grad_fn is not None]
-            outcome = self._done(call_operator, self._tensors((given, named)))
-            outcome["views"] = [bool(leaf._is_view()) for leaf in self._tensors(results)]
-            # What is written has a gradient from before the call.
-            new = [leaf for leaf in self._leaves(results) if all(leaf is not tensor for tensor, _ in written_tensors)]
-            changed = [tensor for tensor, node in written_tensors if tensor.grad_fn is not node]
-            outcome["through"] = bool(changed) or any(leaf.requires_grad for leaf in new)
-            outputs = [*self._leaves(results), *[tensor for tensor in passed.values() if tensor.grad_fn is not None]]
-            outputs = list({id(tensor): tensor for tensor in outputs}.values())
-            return self._with_gradients(outcome, [tensor for tensor in outputs if tensor.requires_grad], leaves)
-
-        return self._guarded(run)
+        written_tensors = [(tensor, tensor.grad_fn) for tensor in passed.values() if tensor.grad_fn is not None]
+        outcome = self._done(call_operator, self._tensors((given, named)))
+        outcome["views"] = [bool(leaf._is_view()) for leaf in self._tensors(results)]
+        # What is written has a gradient from before the call.
+        new = [leaf for leaf in self._leaves(results) if all(leaf is not tensor for tensor, _ in written_tensors)]
+        changed = [tensor for tensor, node in written_tensors if tensor.grad_fn is not node]
+        outcome["through"] = bool(changed) or any(leaf.requires_grad for leaf in new)
+        outputs = [*self._leaves(results), *[tensor for tensor in passed.values() if tensor.grad_fn is not None]]
+        outputs = list({id(tensor): tensor for tensor in outputs}.values())
+        return self._with_gradients(outcome, [tensor for tensor in outputs if tensor.requires_grad], leaves)
 
     def _with_gradients(
         self, outcome: CallOutcome, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]
@@ -332,25 +313,21 @@ class Repeater:
         outcome["first"] = {"results": self._tree(gradients)}
         again = [gradient for gradient in gradients if gradient is not None and gradient.requires_grad]
         if again:
-            outcome["second"] = self._guarded(lambda: self._second(again, leaves))
+            outcome["second"] = self._guarded(self._second, again, leaves)
         return outcome
 
     def _tangents(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
         """The derivatives of forward mode, of what a call returns."""
         forward = import_module("torch.autograd.forward_ad")
-
-        def run() -> CallOutcome:
-            given, named = call.values()
-            leaves = {id(tensor) for tensor in self._leaves((given, named))}
-            with self.torch.no_grad(), forward.dual_level():
-                given, named = self._trees.tree_map(
-                    lambda value: forward.make_dual(value, self._seed(value)) if id(value) in leaves else value,
-                    (given, named),
-                )
-                results = self._leaves(operator(*given, **named))
-                return {"results": self._tree([forward.unpack_dual(tensor).tangent for tensor in results])}
-
-        return self._guarded(run)
+        given, named = call.values()
+        leaves = {id(tensor) for tensor in self._leaves((given, named))}
+        with self.torch.no_grad(), forward.dual_level():
+            given, named = self._trees.tree_map(
+                lambda value: forward.make_dual(value, self._seed(value)) if id(value) in leaves else value,
+                (given, named),
+            )
+            results = self._leaves(operator(*given, **named))
+            return {"results": self._tree([forward.unpack_dual(tensor).tangent for tensor in results])}
 
     def _second(self, outputs: Sequence[_Tensor], leaves: Sequence[_Tensor]) -> CallOutcome:
         seeds = [self._seed(tensor) for tensor in outputs]
@@ -364,75 +341,53 @@ class Repeater:
 
     def _fake(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
         """What a trace knows of the results."""
+        mode = import_module("torch._subclasses.fake_tensor").FakeTensorMode()
+        given, named = call.values()
+        fakes: dict[int, _Tensor] = {}
 
-        def run() -> CallOutcome:
-            mode = import_module("torch._subclasses.fake_tensor").FakeTensorMode()
-            given, named = call.values()
-            fakes: dict[int, _Tensor] = {}
+        def fake(value: _Value) -> _Value:
+            if not isinstance(value, self.torch.Tensor):
+                return value
+            if id(value) not in fakes:
+                fakes[id(value)] = mode.from_tensor(value)
+            return fakes[id(value)]
 
-            def fake(value: _Value) -> _Value:
-                if not isinstance(value, self.torch.Tensor):
-                    return value
-                if id(value) not in fakes:
-                    fakes[id(value)] = mode.from_tensor(value)
-                return fakes[id(value)]
-
-            given, named = self._trees.tree_map(fake, (given, named))
-            with mode, self.torch.no_grad():
-                return {"results": self._tree(operator(*given, **named), values=False)}
-
-        return self._guarded(run)
+        given, named = self._trees.tree_map(fake, (given, named))
+        with mode, self.torch.no_grad():
+            return {"results": self._tree(operator(*given, **named), values=False)}
 
     def _compile(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
         torch = self.torch
-
-        def run() -> CallOutcome:
-            torch._dynamo.reset()
-            given, named = call.values()
-            compiled = torch.compile(
-                lambda given, named: operator(*given, **named), backend="aot_eager", fullgraph=True, dynamic=False
-            )
-            with torch.no_grad():
-                return self._done(lambda: compiled(given, named), self._tensors((given, named)))
-
-        return self._guarded(run)
+        torch._dynamo.reset()
+        given, named = call.values()
+        compiled = torch.compile(
+            lambda given, named: operator(*given, **named), backend="aot_eager", fullgraph=True, dynamic=False
+        )
+        with torch.no_grad():
+            return self._done(lambda: compiled(given, named), self._tensors((given, named)))
 
     def _vmap(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
         torch = self.torch
+        leaves, form = self._trees.tree_flatten(call.values())
+        places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
 
-        def run() -> CallOutcome:
-            given, named = call.values()
-            leaves, form = self._trees.tree_flatten((given, named))
-            places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+        def one(*tensors: _Tensor) -> _Value:
+            for at, tensor in zip(places, tensors, strict=True):
+                leaves[at] = tensor
+            own_given, own_named = self._trees.tree_unflatten(leaves, form)
+            return operator(*own_given, **own_named)
 
-            def one(*tensors: _Tensor) -> _Value:
-                for at, tensor in zip(places, tensors, strict=True):
-                    leaves[at] = tensor
-                own_given, own_named = self._trees.tree_unflatten(leaves, form)
-                return operator(*own_given, **own_named)
-
-            # Integers may be positions, which kernels do not check.
-            batched = [
-                torch.stack(
-                    [leaf, leaf.flip(0) if leaf.dim() and (leaf.is_floating_point() or leaf.is_complex()) else leaf]
-                )
-                for leaf in [leaves[at] for at in places]
-            ]
-            if not batched:
-                return {}
-            with torch.no_grad():
-                return {"results": self._tree(torch.vmap(one)(*batched))}
-
-        return self._guarded(run)
+        # Integers may be positions, which kernels do not check.
+        given = [leaves[at] for at in places]
+        batched = [torch.stack([leaf, leaf.flip(0) if leaf.dim() and _is_real(leaf) else leaf]) for leaf in given]
+        with torch.no_grad():
+            return {"results": self._tree(torch.vmap(one)(*batched))} if batched else {}
 
     def _autocast(self, operator: _Operator, call: DecodedCall) -> CallOutcome:
-        def run() -> CallOutcome:
-            given, named = call.values()
-            (device, *_) = [tensor.device.type for tensor in self._tensors((given, named))]
-            with self.torch.no_grad(), self.torch.autocast(device, dtype=self.torch.bfloat16):
-                return {"results": self._tree(operator(*given, **named))}
-
-        return self._guarded(run)
+        given, named = call.values()
+        (device, *_) = [tensor.device.type for tensor in self._tensors((given, named))]
+        with self.torch.no_grad(), self.torch.autocast(device, dtype=self.torch.bfloat16):
+            return {"results": self._tree(operator(*given, **named))}
 
     def _shown(self, call: DecodedCall) -> str:
         """The arguments of a call in one line."""
@@ -446,6 +401,11 @@ class Repeater:
         if isinstance(value, (list, tuple)):
             return f"[{', '.join(map(self._word, value))}]"
         return repr(value)
+
+
+def _is_real(tensor: _Tensor) -> bool:
+    """Whether a tensor has real or complex numbers, which have gradients."""
+    return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
 def _message(error: Exception) -> str:
@@ -466,18 +426,15 @@ def repeat_calls(
             if number < first:
                 continue
             yield number
+            try:
+                outcome = repeater.outcome(record, twice=twice)
+            except Exception as error:
+                outcome = {"damaged": f"{type(error).__name__}: {error}"}
             data = io.BytesIO()
-            repeater.torch.save(_saved(repeater, record, twice=twice), data)
+            repeater.torch.save(outcome, data)
             body = data.getvalue()
             stream.write(json.dumps([number, len(body)]).encode() + b"\n" + body)
             stream.flush()
-
-
-def _saved(repeater: Repeater, record: StoredRecord, *, twice: bool) -> CallOutcome:
-    try:
-        return repeater.outcome(record, twice=twice)
-    except Exception as error:
-        return {"damaged": f"{type(error).__name__}: {error}"}
 
 
 def read_outcomes(torch: _Torch, path: str) -> dict[int, CallOutcome]:

@@ -76,12 +76,10 @@ class StoredCall:
             raise NotStored("a deep list")
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
-        if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+        is_plain = value is None or isinstance(value, (bool, str)) or type(value) in (int, float)
+        if is_plain or isinstance(value, complex):
             self.signature.append(repr(value))
-            return ["plain", value]
-        if isinstance(value, complex):
-            self.signature.append(repr(value))
-            return ["complex", value.real, value.imag]
+            return ["plain", value] if is_plain else ["complex", value.real, value.imag]
         if isinstance(value, (list, tuple)):
             self.signature.append(f"{len(value)} of")
             kind = "tuple" if isinstance(value, tuple) else "list"

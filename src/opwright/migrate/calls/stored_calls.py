@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 from opwright.migrate.calls.recorder import HEADER, MOST_BYTES, KeptCalls
 from opwright.source.codes import CALLS_NOT_READ
@@ -44,14 +45,7 @@ def read_records(path: str) -> Iterator[StoredRecord]:
         with open(path, "rb") as stream:
             if stream.readline(len(HEADER)) != HEADER:
                 raise _damaged(path, "it does not begin as such a file does")
-            left = os.path.getsize(path) - len(HEADER)
-            while line := stream.readline(_LONGEST_HEAD):
-                left -= len(line)
-                record, size = _record(path, line)
-                if size > left:
-                    raise _damaged(path, "it ends within a call")
-                left -= size
-                yield record._replace(body=stream.read(size))
+            yield from _records(path, stream)
     except OSError as error:
         raise Fault.at(CALLS_NOT_READ, f"cannot read the calls of `{path}`: {error.strerror}") from None
 
@@ -61,18 +55,23 @@ def read_calls(path: str) -> list[StoredRecord]:
     return [record for record in read_records(path) if not record.not_stored]
 
 
-def _record(path: str, line: bytes) -> tuple[StoredRecord, int]:
-    try:
-        head = json.loads(line)
-        size, count = int(head["bytes"]), int(head.get("count", 0))
-        record = StoredRecord(
-            str(head["operator"]), str(head.get("alike", "")), b"", str(head.get("not_stored", "")), count
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _damaged(path, "a call has no head") from None
-    if not 0 <= size <= 2 * MOST_BYTES:
-        raise _damaged(path, "a call has too many bytes")
-    return record, size
+def _records(path: str, stream: IO[bytes]) -> Iterator[StoredRecord]:
+    """The records in the rest of a file."""
+    size_in_all = os.fstat(stream.fileno()).st_size
+    while line := stream.readline(_LONGEST_HEAD):
+        try:
+            head = json.loads(line)
+            size, count = int(head["bytes"]), int(head.get("count", 0))
+            record = StoredRecord(
+                str(head["operator"]), str(head.get("alike", "")), b"", str(head.get("not_stored", "")), count
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise _damaged(path, "a call has no head") from None
+        if not 0 <= size <= 2 * MOST_BYTES:
+            raise _damaged(path, "a call has too many bytes")
+        if size > size_in_all - stream.tell():
+            raise _damaged(path, "it ends within a call")
+        yield record._replace(body=stream.read(size))
 
 
 def _damaged(path: str, why: str) -> Fault:
@@ -118,16 +117,8 @@ def merged(paths: Sequence[str]) -> bytes:
 
 
 def _whole_records(path: str) -> Iterator[StoredRecord]:
-    with open(path, "rb") as stream:
-        while line := stream.readline(_LONGEST_HEAD):
-            try:
-                record, size = _record(path, line)
-            except Fault:
-                return
-            body = stream.read(size)
-            if len(body) < size:
-                return
-            yield record._replace(body=body)
+    with open(path, "rb") as stream, contextlib.suppress(Fault):
+        yield from _records(path, stream)
 
 
 class DecodedCall:

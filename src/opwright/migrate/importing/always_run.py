@@ -39,11 +39,6 @@ class AlwaysRun:
         """Whether something before a token of the body may leave it."""
         return self._end < len(self._body) and token.start > self._body[self._end].start
 
-    def begins(self, index: int) -> bool:
-        """Whether such a statement begins with this token."""
-        at = bisect_right(self._starts, index) - 1
-        return at >= 0 and self._starts[at] == index
-
     def runs(self, index: int) -> bool:
         """Whether such a statement begins here, or declares a variable with the value that begins here."""
         at = bisect_right(self._starts, index) - 1

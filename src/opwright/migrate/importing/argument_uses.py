@@ -9,50 +9,26 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
-from opwright.migrate.importing.cpp_arguments import whole_templates
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp_functions import CppFunction, Statement, function_of, statements
+from opwright.syntax.cpp_functions import CppFunction, Statement, function_of, statements, template_end
 from opwright.syntax.cpp_source import CUDA_SUFFIXES, CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
 _POINTERS: Final = re.compile(r"(?:mutable_)?data_ptr|(?:packed_)?accessor(?:32|64)?|(?:data|mutable_data)(?=<)")
 _CONST_POINTERS: Final = re.compile(r"const_data_ptr|\w+<const\b.*")
 #: Methods whose result may have the memory of the tensor.
-_VIEWS: Final = frozenset(
-    [
-        "value",
-        "contiguous",
-        "view",
-        "reshape",
-        "flatten",
-        "squeeze",
-        "unsqueeze",
-        "transpose",
-        "t",
-        "permute",
-        "narrow",
-        "slice",
-        "select",
-        "detach",
-        "get",
-        "index",
-        "at",
-        "expand",
-        "to",
-        "expand_as",
-        "view_as",
-        "alias",
-        "chunk",
-        "split",
-        "unbind",
-        "diagonal",
-        "index_select",
-    ]
-)
+_VIEWS: Final = frozenset((
+    "value", "contiguous", "view", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "t", "permute", "narrow",
+    "slice", "select", "detach", "get", "index", "at", "expand", "to", "expand_as", "view_as", "alias", "chunk",
+    "split", "unbind", "diagonal", "index_select",
+))  # fmt: skip
 #: Methods of tensors that give what writes their memory.
 _INSIDES: Final = frozenset(("storage", "untyped_storage", "unsafeGetTensorImpl", "set_data", "mutable_grad"))
 #: Functions of C++'s library that hand on a reference, and methods of PyTorch's iterators that get what is written.
@@ -94,30 +70,31 @@ class DefinedFunctions:
 
     def __init__(self, sources: Sequence[CppSource], others: Sequence[SourceFile]) -> None:
         self._by_name: dict[str, list[Definition]] = {}
-        self._others = others
-        self._waiting: dict[str, list[SourceFile]] | None = None
         self._read = {os.path.realpath(source.path) for source in sources}
+        self._others = [file for file in others if os.path.realpath(file.path) not in self._read]
         self._sources: list[CppSource] = [*sources]
         self.macros: dict[str, str] = {}
         #: How many sources the table has the functions of.
         self._taken = 0
 
+    @cached_property
+    def _with_call(self) -> dict[str, list[SourceFile]]:
+        """The other sources by the names of what they may define or call."""
+        files: dict[str, list[SourceFile]] = {}
+        for file in self._others:
+            for word in set(_CALLED.findall(file.text)):
+                files.setdefault(word, []).append(file)
+        return files
+
     def named(self, name: str) -> Sequence[Definition]:
         """Functions of a name, and their declarations."""
-        if self._waiting is None:
-            self._waiting = {}
-            for file in self._others:
-                if os.path.realpath(file.path) not in self._read:
-                    for word in set(_CALLED.findall(file.text)):
-                        self._waiting.setdefault(word, []).append(file)
-        self._parse(self._waiting.pop(name, ()))
+        self._parse(self._with_call.pop(name, ()))
         return self._by_name.get(name, ())
 
     def with_word(self, word: str) -> list[Definition]:
         """Functions with bodies in sources that have a word."""
-        files = [file for file in self._others if word in file.text]
-        self._parse(files)
-        paths = {file.path for file in files} | {source.path for source in self._sources if word in source.text}
+        self._parse([file for file in self._others if word in file.text])
+        paths = {source.path for source in self._sources if word in source.text}
         return [
             given for same in self._by_name.values() for given in same if given.body and given.function.path in paths
         ]
@@ -131,11 +108,9 @@ class DefinedFunctions:
         for file in files:
             if os.path.realpath(file.path) not in self._read:
                 self._read.add(os.path.realpath(file.path))
-                try:
+                # What is too much work here is no input of the run.
+                with suppress(Fault):
                     self._sources.append(parse_cpp(file.path, file.text))
-                except Fault:
-                    # What is too much work here is no input of the run.
-                    continue
         for source in self._sources[self._taken :]:
             self.macros.update({macro.name: macro.text for macro in source.macros if macro.parameters is not None})
             for statement in statements(source):
@@ -148,16 +123,9 @@ class DefinedFunctions:
 
 def _without_template(statement: Statement) -> Statement:
     """A function without what stands before its type: the parameters of a template, and attributes in brackets."""
-    head = list(statement.head)
-    while head and head[0].text == "template":
-        depth = 0
-        for index, token in enumerate(head):
-            depth += (token.text == "<") - (token.text == ">")
-            if index and not depth:
-                head = head[index + 1 :]
-                break
-        else:
-            return statement
+    head = [*statement.head]
+    while end := template_end(head):
+        head = head[end + 1 :]
     for index in range(len(head) - 1, -1, -1):
         if head[index].text.startswith("__") and head[index + 1 : index + 2] and head[index + 1].text == "(":
             del head[index : closing_index(head, index + 1) + 1]
@@ -183,6 +151,10 @@ class Traits(NamedTuple):
 
 
 _UNUSED: Final = Use(READ)
+
+
+def _strongest(uses: Iterable[Use]) -> Use:
+    return max(uses, key=lambda use: use.level, default=_UNUSED)
 
 
 class ArgumentUses:
@@ -213,7 +185,7 @@ class ArgumentUses:
         named = [given for given in self.sources.named(name) if len(given.function.parameters) >= count]
         defined = [given for given in named if given.body]
         if defined and depth < _DEPTH:
-            return max([self.use(given, number, depth + 1) for given in defined], key=lambda use: use.level)
+            return _strongest([self.use(given, number, depth + 1) for given in defined])
         if named and all("const" in given.function.parameters[number] for given in named):
             return _UNUSED
         return None
@@ -222,12 +194,13 @@ class ArgumentUses:
         """How functions use the memory to which a member of an object points; None if none of them names it."""
         if member not in self._members and self.take(self.sources.length):
             self._members[member] = None
-            uses = [
-                _Body(given, self, depth + 1).member_use(member)
-                for given in self.sources.with_word(member)
-                if any(token.text == member for token in given.body)
+            naming = [
+                given for given in self.sources.with_word(member) if any(token.text == member for token in given.body)
             ]
-            self._members[member] = max(uses, key=lambda use: use.level) if uses and depth < _DEPTH else None
+            if naming and depth < _DEPTH:
+                self._members[member] = _strongest(
+                    [_Body(given, self, depth + 1).member_use(member) for given in naming]
+                )
         return self._members.get(member)
 
     def traits(self, definition: Definition) -> Traits:
@@ -251,9 +224,7 @@ class ArgumentUses:
                 result.has_gradient or "::apply(" in text,
             )
             called = {
-                token.text
-                for token, after in zip(given.body, given.body[1:], strict=False)
-                if token.kind == "name" and after.text in ("(", "<")
+                token.text for token, after in pairwise(given.body) if token.kind == "name" and after.text in ("(", "<")
             }
             waiting += [other for name in sorted(called) for other in self.sources.named(name) if other.body]
         return result
@@ -303,7 +274,7 @@ class _Body:
             if token.text == member and self._text(index - 1) in (".", "->") and self._text(index + 1) != "="
         ]
         uses = [use for index in seeds for use in self._uses_at(self._object(index), "pointer", index)]
-        return max([*uses, self._worst()], key=lambda use: use.level)
+        return _strongest([*uses, self._worst()])
 
     def chooses_device(self) -> bool:
         """Whether a condition asks for the device of a tensor."""
@@ -324,30 +295,29 @@ class _Body:
 
     def _worst(self) -> Use:
         """The use that decides, of all names that stand for the memory."""
-        worst = _UNUSED
         if not self._uses.take(len(self._tokens)):
             return self._found(MAYBE_WRITTEN, 0, "code that is too long") if self._tokens else _UNUSED
+        worst = _UNUSED
         for index, token in enumerate(self._tokens):
             if token.kind == "name" and token.text in self._names and self._text(index - 1) not in (".", "->", "::"):
                 if not self._uses.take(0):
                     return self._found(MAYBE_WRITTEN, index, "code that is too long")
-                for use in self._uses_at(index, self._names[token.text]):
-                    if use.level > worst.level:
-                        worst = use
+                worst = _strongest([worst, *self._uses_at(index, self._names[token.text])])
                 if worst.level == WRITTEN:
                     return worst
-        if worst.level == READ:
-            words = re.compile(rf"\b(?:{'|'.join(self._names)})\b") if self._names else None
+        if worst.level == READ and self._names:
+            words = re.compile(rf"\b(?:{'|'.join(self._names)})\b")
             for index, token in enumerate(self._tokens):
-                macro = (
-                    self._uses.sources.macros.get(token.text) if words is not None and token.kind == "name" else None
-                )
-                if macro is not None and words is not None and words.search(macro):
+                macro = self._uses.sources.macros.get(token.text) if token.kind == "name" else None
+                if macro is not None and words.search(macro):
                     return self._found(MAYBE_WRITTEN, index, f"the macro `{token.text}`")
         return worst
 
     def _text(self, index: int) -> str:
         return self._tokens[index].text if 0 <= index < len(self._tokens) else ""
+
+    def _texts(self, first: int, last: int) -> str:
+        return "".join(map(self._text, range(first, last + 1)))
 
     def _found(self, level: int, index: int, callee: str = "") -> Use:
         return Use(level, self._function.path, self._tokens[index].line, callee)
@@ -407,7 +377,6 @@ class _Body:
         return name, closing_index(self._tokens, after) + 1 if self._text(after) == "(" else after
 
     def _is_assigned(self, start: int, index: int) -> bool:
-        """Whether something is assigned to the expression between two places."""
         first, second = self._text(index), self._text(index + 1)
         if first == "=":
             return second != "="
@@ -430,14 +399,7 @@ class _Body:
                 return
         while self._text(start - 1) == ")" and kind != "tensor":
             # A cast before the expression.
-            opening = next(
-                (
-                    at
-                    for at in range(start - 2, -1, -1)
-                    if self._text(at) == "(" and self._around[at] == self._around[start]
-                ),
-                -1,
-            )
+            opening = self._opening(start - 1, ("(",))
             cast = text_of(self._tokens[opening + 1 : start - 1])
             if opening < 0 or not cast.endswith("*"):
                 break
@@ -471,20 +433,18 @@ class _Body:
         while begin > 0 and self._text(begin - 1) not in (";", "{", "}", "(", ",", "=", "return"):
             begin -= 1
         words = [token.text for token in self._tokens[begin:brace] if token.kind == "name"]
-        if len(words) > 1 and ({"vector", "array", "optional"}.intersection(words) or _TENSOR.fullmatch(words[-2])):
+        is_list = not {"vector", "array", "optional"}.isdisjoint(words)
+        if len(words) > 1 and (is_list or _TENSOR.fullmatch(words[-2])):
             self._names.setdefault(words[-1], kind)
-        elif words and not _TENSOR.search(" ".join(words)) and not {"vector", "array", "optional"}.intersection(words):
+        elif words and not is_list and not _TENSOR.search(" ".join(words)):
             yield self._found(MAYBE_WRITTEN, start, f"an object of `{words[0]}`")
 
     def _assigned(self, first: int, start: int, end: int, kind: str) -> Iterator[Use]:
         target = first - 2
         if self._text(target) == "]" or self._tokens[target].kind != "name":
             return
-        if (
-            kind == "tensor"
-            and (first != start or self._text(end) not in (";", ",", ")"))
-            and "?" not in [token.text for token in self._tokens[first:start]]
-        ):
+        is_whole = first == start and self._text(end) in (";", ",", ")")
+        if kind == "tensor" and not is_whole and "?" not in [token.text for token in self._tokens[first:start]]:
             return
         if self._text(target - 1) in (".", "->"):
             member = self._text(target)
@@ -498,20 +458,12 @@ class _Body:
         while begin > 0 and self._text(begin - 1) not in (";", "{", "}", "("):
             begin -= 1
         declared = [token.text for token in self._tokens[begin:target]]
-        if "const" in declared and "*" in declared:
-            return
-        if (
-            kind != "tensor"
-            and declared
-            and not {"*", "auto"}.intersection(declared)
-            and "ccessor" not in "".join(declared)
-        ):
-            # A value that was read.
-            return
-        self._names.setdefault(self._text(target), kind)
+        refers = not declared or not {"*", "auto"}.isdisjoint(declared) or "ccessor" in "".join(declared)
+        # Others are values that were read, or constants.
+        if (kind == "tensor" or refers) and not {"const", "*"}.issubset(declared):
+            self._names.setdefault(self._text(target), kind)
 
     def _passed(self, opening: int, start: int, end: int, kind: str) -> Iterator[Use]:
-        """What a call does with its argument."""
         name, template, at = self._callee(opening)
         plain = name.rpartition("::")[2]
         if plain == "for" and self._text(start - 1) == ":" and self._tokens[start - 2].kind == "name":
@@ -529,9 +481,8 @@ class _Body:
             return
         given = arguments(self._tokens, opening)
         number = self._number(given, start)
-        if kind == "tensor" and (
-            self._text(start - 1) not in ("(", ",", ":", "?") or self._text(end) not in (")", ",", ":")
-        ):
+        is_whole = self._text(start - 1) in ("(", ",", ":", "?") and self._text(end) in (")", ",", ":")
+        if kind == "tensor" and not is_whole:
             # An expression of the tensor.
             return
         if kind == "tensor" and _REFERENCES.fullmatch(name):
@@ -546,7 +497,7 @@ class _Body:
         use = None if is_own else self._uses.of_call(plain, number, len(given), self._depth)
         if use is None and not is_own:
             # The commas of templates are those of one argument: no function has as many as there seemed to be.
-            given = whole_templates(given)
+            given = arguments(self._tokens, opening, has_types=True)
             use = self._uses.of_call(plain, self._number(given, start), len(given), self._depth)
         if use is not None:
             if use.level:
@@ -571,6 +522,12 @@ class _Body:
         at = self._tokens[start].start
         return next(number for number, part in enumerate(given) if part and part[0].start <= at <= part[-1].start)
 
+    def _opening(self, closing: int, signs: Sequence[str]) -> int:
+        """The bracket before the one that closes it; -1 if there is none."""
+        around = self._around[closing]
+        before = range(closing - 1, -1, -1)
+        return next((at for at in before if self._around[at] == around and self._text(at) in signs), -1)
+
     def _only_checks(self, name: str) -> bool:
         """Whether the macro of a name checks its arguments; another one may call what writes them."""
         return name.isupper() and (self._is_const or _CHECKS.search(name) is not None)
@@ -579,10 +536,7 @@ class _Body:
         """Whether an object before a method, whose last token is here, is a tensor, or made by PyTorch's functions."""
         while index >= 0:
             if self._text(index) in (")", "]"):
-                index = next(
-                    (at for at in range(index - 1, -1, -1) if self._around[at] == self._around[index]
-                     and self._text(at) in ("(", "[")), -1
-                ) - 1  # fmt: skip
+                index = self._opening(index, ("(", "[")) - 1
             elif self._text(index - 1) in (".", "->", "::"):
                 index -= 2
             else:
@@ -591,9 +545,7 @@ class _Body:
         if root in ("at", "torch", "c10", "std"):
             return True
         parameters = zip(self._function.names, self._function.parameters, strict=False)
-        if any(name == root and _TENSOR.search(type) for name, type in parameters):
-            return True
-        return any(
+        return any(name == root and _TENSOR.search(type) for name, type in parameters) or any(
             token.text == root and self._text(at - 1) in ("Tensor", "auto", "&", "Variable")
             for at, token in enumerate(self._tokens)
         )
@@ -602,9 +554,9 @@ class _Body:
         """Name before a bracket, the arguments of its template, and where it begins; without those of a launch."""
         at = opening - 1
         template = ""
-        if [self._text(at - 2), self._text(at - 1), self._text(at)] == [">", ">", ">"]:
+        if self._texts(at - 2, at) == ">>>":
             at -= 3
-            while at > 0 and [self._text(at - 2), self._text(at - 1), self._text(at)] != ["<", "<", "<"]:
+            while at > 0 and self._texts(at - 2, at) != "<<<":
                 at -= 1
             at -= 3
         if self._text(at) == ">":

@@ -9,7 +9,7 @@ from typing import Final
 
 from opwright.dialects.names import CAST_BACK
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp_functions import Statement, divide_template, parameters_of, statements, type_and_name
+from opwright.syntax.cpp_functions import Statement, divide_template, statements, template_end, typed_parameters
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
 
@@ -30,28 +30,20 @@ _LOWER: Final = re.compile(
 _CUDA: Final = "CUDA"
 
 
-class CastingFunction(NamedTuple):
-    """A function that casts tensors for autocast: its name, and the statement that defines it."""
-
-    name: str
-    statement: Statement
-
-
 class ReadPolicy(NamedTuple):
-    """The policy of a kernel for a device, and the function that it calls with as many parameters."""
+    """The policy of a kernel, and the function that it calls with as many parameters."""
 
-    device: str
     policy: str
     callee: str
     parameters: int
 
 
-def casting_functions(source: CppSource) -> Iterator[CastingFunction]:
-    """The functions of a source that cast tensors for autocast."""
+def casting_functions(source: CppSource) -> Iterator[tuple[str, Statement]]:
+    """The functions of a source that cast tensors for autocast, with their names."""
     for statement in statements(source):
         opening = _opening(statement.head)
         if opening and any(token.text == "cached_cast" for token in statement.body):
-            yield CastingFunction(statement.head[opening - 1].text, statement)
+            yield statement.head[opening - 1].text, statement
 
 
 def named_function(kernel: Sequence[Token]) -> tuple[str, list[str]]:
@@ -62,12 +54,13 @@ def named_function(kernel: Sequence[Token]) -> tuple[str, list[str]]:
     return match[1].rpartition("::")[2], [part.strip() for part in divide_template(match[2])] if match[2] else []
 
 
-def read_policy(function: CastingFunction, given: Sequence[str], key: str) -> ReadPolicy | None:
+def read_policy(function: Statement, given: Sequence[str], key: str) -> ReadPolicy | None:
     """What a function with these arguments of its template does for a key; None if no policy does the same."""
-    head, body = function.statement.head, text_of(function.statement.body)
+    head, body = function.head, text_of(function.body)
     opening = _opening(head)
-    parameters = list(map(type_and_name, parameters_of(head, opening)))
-    names = _template_names(head)
+    parameters = typed_parameters(head, opening)
+    words = [token.text for token in head[2 : template_end(head)]]
+    names = [name for name, after in itertools.pairwise([*words, ","]) if after == ","]
     if len(names) != len(given):
         return None
     for name, value in zip(names, given, strict=True):
@@ -93,25 +86,9 @@ def read_policy(function: CastingFunction, given: Sequence[str], key: str) -> Re
     else:
         policy = CAST_BACK if dtype == "fp32" and match["back"] == parameters[0][1] else ""
     is_known = policy in ("fp32", "lower_precision_fp", CAST_BACK)
-    return ReadPolicy(device, policy, match["callee"], len(parameters)) if is_known else None
-
-
-def _template_end(head: Sequence[Token]) -> int:
-    """Where the parameters of a template end; 0 for a function that is none."""
-    depth = 0
-    for index, token in enumerate(head if head and head[0].text == "template" else ()):
-        depth += (token.text == "<") - (token.text == ">")
-        if token.text == ">" and not depth:
-            return index
-    return 0
-
-
-def _template_names(head: Sequence[Token]) -> list[str]:
-    texts = [token.text for token in head[2 : _template_end(head)]]
-    return [name for name, after in itertools.pairwise([*texts, ","]) if after == ","]
+    return ReadPolicy(policy, match["callee"], len(parameters)) if is_known else None
 
 
 def _opening(head: Sequence[Token]) -> int:
     """Where the parameters of a function begin; 0 for another statement."""
-    start = _template_end(head)
-    return next((index for index in range(start, len(head)) if head[index].text == "("), 0)
+    return next((index for index in range(template_end(head), len(head)) if head[index].text == "("), 0)

@@ -8,7 +8,7 @@ from typing import Final
 
 from opwright.migrate.importing.registration import SourcePlace
 from opwright.source.records import NamedTuple
-from opwright.syntax.cpp_functions import parameters_of, statements, type_and_name
+from opwright.syntax.cpp_functions import statements, typed_parameters
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
@@ -60,11 +60,11 @@ def autograd_classes(source: CppSource) -> Iterator[AutogradClass]:
         texts = [token.text for token in statement.head]
         if not {"class", "struct"}.intersection(texts) or "Function" not in texts[2:] or not statement.body:
             continue
-        methods: dict[str, tuple[list[Sequence[Token]], Sequence[Token]]] = {}
+        methods: dict[str, tuple[list[tuple[str, str]], Sequence[Token]]] = {}
         for method in statements(source._replace(tokens=statement.body)):
             opening = next((index for index, token in enumerate(method.head) if token.text == "("), 0)
             if opening and method.body:
-                methods[method.head[opening - 1].text] = (parameters_of(method.head, opening), method.body)
+                methods[method.head[opening - 1].text] = (typed_parameters(method.head, opening), method.body)
         name = texts[max(index for index, text in enumerate(texts[:-1]) if text in ("class", "struct")) + 1]
         forward, backward = methods.pop("forward", None), methods.pop("backward", None)
         if forward is not None and backward is not None and forward[0] and len(backward[0]) == 2:
@@ -76,13 +76,13 @@ def autograd_classes(source: CppSource) -> Iterator[AutogradClass]:
                 name,
                 place,
                 statement.scope,
-                tuple([type_and_name(parameter)[1] for parameter in parameters]),
-                tuple([type_and_name(parameter)[0] for parameter in parameters]),
+                tuple([name for _, name in parameters]),
+                tuple([type for type, _ in parameters]),
                 body,
-                type_and_name(context)[1],
+                context[1],
                 backward[1],
-                type_and_name(backward[0][0])[1],
-                type_and_name(backward[0][1])[1],
+                backward[0][0][1],
+                backward[0][1][1],
                 next(iter(called), ""),
             )
 
@@ -92,15 +92,14 @@ def applied_classes(source: CppSource, names: Collection[str]) -> Iterator[tuple
     for statement in statements(source):
         opening = next((index for index, token in enumerate(statement.head) if token.text == "("), 0)
         body = statement.body
+        texts = [token.text for token in body]
         applied = [
             index
             for index in range(3, len(body))
-            if body[index].text == "("
-            and [token.text for token in body[index - 2 : index]] == ["::", "apply"]
-            and body[index - 3].text in names
+            if texts[index - 2 : index + 1] == ["::", "apply", "("] and texts[index - 3] in names
         ]
         if opening and applied:
-            named = tuple([type_and_name(parameter)[1] for parameter in parameters_of(statement.head, opening)])
+            named = tuple([name for _, name in typed_parameters(statement.head, opening)])
             given = tuple(map(text_of, arguments(body, applied[0])))
             first = statement.head[0]
             place = SourcePlace(source.path, first.line, statement.last_line, first.start)

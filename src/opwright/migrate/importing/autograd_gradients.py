@@ -85,6 +85,13 @@ class _Values:
             name: None if text is None else _Value(text) for name, text in variables.items()
         }
 
+    def assign(self, names: Sequence[str], value: _Value | None) -> None:
+        """Give variables a value, each of several its part of it."""
+        self.variables.update(dict.fromkeys(names, value))
+        if value is not None and len(names) > 1:
+            for index, name in enumerate(names):
+                self.variables[name] = value._replace(text=f"std::get<{index}>({value.text})")
+
     def expression(self, tokens: Sequence[Token], special: Mapping[tuple[str, ...], _Value | None]) -> _Value | None:
         """An expression with the values of its variables. `special` are sequences of tokens with their values."""
         parts: list[str] = []
@@ -115,7 +122,7 @@ class _Values:
                 text, index, is_saved = _converted(text, tokens, index)
             if not parts and index == len(tokens):
                 return _Value(text, is_saved, under)
-            parts.append(text if is_closed(text) else f"({text})")
+            parts.append(_closed(text))
         return _Value(_joined(parts), under=under)
 
 
@@ -157,6 +164,10 @@ def is_closed(value: str) -> bool:
     return _SIMPLE.fullmatch(outside) is not None
 
 
+def _closed(value: str) -> str:
+    return value if is_closed(value) else f"({value})"
+
+
 def _joined(parts: Sequence[str]) -> str:
     text = ""
     for part in parts:
@@ -193,8 +204,6 @@ def _of_arguments(tokens: Sequence[Token], values: _Values) -> _Value | None:
 
 
 class _Forward:
-    """What `forward` saves and returns."""
-
     def __init__(self, given: AutogradClass, named: Mapping[str, str | None]) -> None:
         values = _Values(named)
         self.saved: list[tuple[str, _Value | None]] = []
@@ -216,11 +225,7 @@ class _Forward:
                 self._read_return(statement, values)
             elif assigned is not None and "findSchemaOrThrow" not in texts:
                 value = _of_arguments(assigned[1], values)
-                for index, name in enumerate(assigned[0]):
-                    part = value
-                    if value is not None and len(assigned[0]) > 1:
-                        part = _Value(f"std::get<{index}>({value.text})")
-                    values.variables[name] = part
+                values.assign(assigned[0], value)
             elif "mark_dirty" not in texts and assigned is None and not _GUARD.match(text_of(statement)):
                 self.unknown = self.unknown or text_of(statement)
                 for index, token in enumerate(statement):
@@ -379,11 +384,7 @@ class _Backward:
                 self._calls.append((names[0] if len(names) == 1 else "values", text))
                 text = f"@{len(self._calls) - 1}@"
             assigned_value = assigned_value._replace(text=text, under=assigned_value.under | under)
-        for index, name in enumerate(names):
-            part = assigned_value
-            if part is not None and len(names) > 1:
-                part = part._replace(text=f"std::get<{index}>({part.text})")
-            self._values.variables[name] = part
+        self._values.assign(names, assigned_value)
         return True
 
     def _take_condition(self, statement: Sequence[Token]) -> bool:
@@ -407,7 +408,7 @@ class _Backward:
         if rest is None or number is None or any(number[0] in text for _, text in self._calls):
             return False
         name, text = self._calls[int(number[1])]
-        self._calls[int(number[1])] = name, (text if is_closed(text) else f"({text})") + rest.text
+        self._calls[int(number[1])] = name, _closed(text) + rest.text
         return True
 
     def _returned(self, statement: Sequence[Token]) -> Gradients:
@@ -464,7 +465,7 @@ class _Backward:
             users = [name for name in live for _ in range(texts[name].count(mark))]
             if len(users) == 1:
                 (user,) = users
-                inlined = texts[mark] if is_closed(texts[mark]) or texts[user] == mark else f"({texts[mark]})"
+                inlined = texts[mark] if texts[user] == mark else _closed(texts[mark])
                 texts[user] = texts[user].replace(mark, inlined)
                 live.discard(mark)
         self._calls = [(name, texts[f"@{at}@"]) for at, (name, _) in enumerate(self._calls)]

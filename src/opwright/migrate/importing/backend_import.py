@@ -32,7 +32,7 @@ from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import comment, flow_scalar, scalar
-from opwright.syntax.cpp_functions import function_of, statements
+from opwright.syntax.cpp_functions import functions
 from opwright.syntax.cpp_source import parse_cpp, read_cpp
 from opwright.syntax.cpp_tokens import Macro
 
@@ -114,19 +114,18 @@ def compare_backend(imported: BackendImport, file: SourceFile, sink: Diagnostics
         for entry in section.entries
         if entry.options.callee
     }
-    others = [
-        key for key in sorted(imported.kernels) if key in generated and callees.get(key, "") != imported.kernels[key]
+    shared = [
+        (*key, callees.get(key, ""), imported.kernels[key]) for key in sorted(imported.kernels.keys() & generated)
     ]
-    for name, key in others:
-        callee = callees.get((name, key), "")
+    others = [row for row in shared if row[2] != row[3]]
+    for name, key, callee, kernel in others:
         how = f"calls `{callee}`" if callee else "calls no function that an entry names"
-        kernel = imported.kernels[name, key]
         wanted = f"`{kernel}`" if kernel else "has a policy"
         differences.append(f"`{name}` for {key} {how}, and {wanted} in the sources")
     for key in sorted(imported.fallbacks ^ read.fallbacks.keys()):
         how = "is not generated" if key in imported.fallbacks else "is generated, and not in the sources"
         differences.append(f"the kernel for all operators of {key} {how}")
-    return len(imported.kernels.keys() & generated) - len(others), tuple(differences)
+    return len(shared) - len(others), tuple(differences)
 
 
 def _runs_cpu_kernels(kernel: str, files: Sequence[SourceFile]) -> bool:
@@ -134,14 +133,13 @@ def _runs_cpu_kernels(kernel: str, files: Sequence[SourceFile]) -> bool:
     boxed = _BOXED.search(kernel)
     if boxed is None:
         return False
-    defined = [
-        function
+    callees = [
+        function.forwards_to
         for file in files
         if boxed[1] in file.text
-        for statement in statements(read_cpp(file.path, file.text))
-        if statement.body and (function := function_of(statement, file.path)) is not None
+        for function, statement in functions(read_cpp(file.path, file.text))
+        if statement.body and function.name.rpartition("::")[2] == boxed[1]
     ]
-    callees = [kernel_name.forwards_to for kernel_name in defined if kernel_name.name.rpartition("::")[2] == boxed[1]]
     return bool(callees) and all(callee.removeprefix("::") == _CPU_FALLBACK for callee in callees)
 
 
@@ -152,15 +150,10 @@ def _autocast_key(device: str) -> str:
 def _section_of(key: str) -> tuple[SectionKind, str] | None:
     """The section of a dispatch key, and the device; None for keys of no device."""
     names = {device.name for device in DEVICES}
-    kinds = sorted(SECTIONS.values(), key=lambda kind: -len(kind.prefix))
-    return next(
-        (
-            (DENSE if kind.is_dense else kind, key.removeprefix(kind.prefix))
-            for kind in kinds
-            if key.startswith(kind.prefix) and key.removeprefix(kind.prefix) in names
-        ),
-        None,
-    )
+    for kind in sorted(SECTIONS.values(), key=lambda kind: -len(kind.prefix)):
+        if key.startswith(kind.prefix) and key.removeprefix(kind.prefix) in names:
+            return DENSE if kind.is_dense else kind, key.removeprefix(kind.prefix)
+    return None
 
 
 def _device_of(rows: Iterable[RegistrationStatement]) -> str | None:
@@ -172,8 +165,6 @@ def _device_of(rows: Iterable[RegistrationStatement]) -> str | None:
 
 
 class _Importer:
-    """Collects the entries of one device."""
-
     def __init__(self, device: str, entries: Entries, torch: str) -> None:
         self.left: list[tuple[SourcePlace, str]] = []
         self._device = device
@@ -199,7 +190,8 @@ class _Importer:
             section = _section_of(key)
             assert section is not None, "other keys have a reason"
             options = [f"policy: {row.policy}" if row.policy else f"kernel: {flow_scalar(row.kernel)}"]
-            if self._is_composite(row.name) and section[0].is_dense:
+            # A kernel of the backend takes away the gradient of a composite one.
+            if row.name in self._composites and section[0].is_dense:
                 options.append("override_composite: true")
             self._sections.setdefault(section[0].name, {})[row.name] = f"{{{', '.join(options)}}}"
             self._kernels[row.name, key] = "" if row.policy else row.kernel
@@ -218,7 +210,7 @@ class _Importer:
             return f"`{row.name}` is for {', '.join(others) or 'no key'}, and the file is for {self._device}"
         if row.conditions:
             return f"`{row.name}` is registered under `{' && '.join(row.conditions)}`, a condition of the preprocessor"
-        if not self._is_operator(row.name):
+        if row.name not in self._entries.texts and row.name not in self._synthesized:
             return f"this PyTorch has no operator `{row.name}`"
         if row.policy:
             return "" if row.policy in AUTOCAST_POLICIES else f"autocast has no policy `{row.policy}`"
@@ -231,18 +223,10 @@ class _Importer:
             return f"{what}; `{row.name}` is `manual` in the file"
         return ""
 
-    def _is_operator(self, name: str) -> bool:
-        """Whether the release has an overload, written or synthesized."""
-        return name in self._entries.texts or name in self._synthesized
-
     @cached_property
     def _synthesized(self) -> frozenset[str]:
         """The overloads that no entry writes."""
         return frozenset([function.name.text for function in load(self._torch).functions])
-
-    def _is_composite(self, name: str) -> bool:
-        """Whether an operator has a composite kernel, whose gradient a kernel of the backend takes away."""
-        return name in self._composites
 
     def add_fallback(self, key: str, place: SourcePlace, text: str, files: Sequence[SourceFile]) -> None:
         """Take the kernel for all operators, if it is the CPU's or a fallthrough for autocast, or leave it."""
@@ -256,13 +240,8 @@ class _Importer:
 
     def result(self) -> BackendImport:
         """The file with all that was taken."""
-        return BackendImport(
-            "\n".join([*self._lines(), ""]),
-            self._kernels,
-            frozenset(self._fallbacks),
-            tuple(self._taken),
-            tuple(self.left),
-        )
+        text = "\n".join([*self._lines(), ""])
+        return BackendImport(text, self._kernels, frozenset(self._fallbacks), tuple(self._taken), tuple(self.left))
 
     def _lines(self) -> Iterator[str]:
         paths = dict.fromkeys([os.path.basename(place.path) for place in self._taken])

@@ -8,6 +8,7 @@ its reason. Without PyTorch, registrations are compared by their texts alone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tempfile
@@ -37,7 +38,7 @@ from opwright.source.terminal import are, counted
 OperatorKey: TypeAlias = "tuple[str, str]"
 
 #: Tags that follow from the name or the kind of an operator.
-_IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
+IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
 #: Keys for which `custom_op` registers functions of PyTorch, and those for devices that are not the author's.
 _CUSTOM_OP_KEYS: Final = re.compile(r"Autograd\w*|ADInplaceOrView|BackendSelect|Meta")
 _FALLTHROUGH: Final = re.compile(r"makeFallthrough\(\)|fallthrough_kernel$")
@@ -110,15 +111,18 @@ class RegisteredSide:
         defined: dict[OperatorKey, list[RegistrationStatement]] = {}
         kernels: dict[tuple[OperatorKey, str], list[RegistrationStatement]] = {}
         for row in statements:
-            operator = row.namespace, row.name
+            operator = row.operator
             if row.schema:
                 defined.setdefault(operator, []).append(row)
             # What `register_torch_dispatch` registers is a rule in Python, of which the dispatcher knows nothing.
             for key in row.keys if row.keys != ("Python",) else ():
                 kernels.setdefault((operator, key), []).append(row)
         for operator, rows in defined.items():
+            schema = rows[0].schema
+            with contextlib.suppress(SchemaFault):
+                schema = str(read_written_schema(schema))
             self.definitions[operator] = RegisteredDefinition(
-                _written_schema(rows[0].schema),
+                schema,
                 tuple(dict.fromkeys(tag for row in rows for tag in row.tags)),
                 _parts(either_conditions([row.conditions for row in rows])),
                 rows[0].by_hand if rows[0].registrar == "custom_op" else "",
@@ -135,23 +139,11 @@ def _registered(rows: Sequence[RegistrationStatement], condition: Sequence[str])
     """The kernel that statements register for a key of an operator, which exists under a condition."""
     by_name: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
-        by_name.setdefault(_kernel_name(row), []).append(row.conditions)
+        by_name.setdefault(row.kernel or row.by_hand or f"the policy {row.policy}", []).append(row.conditions)
     names = [(name, *_parts((*condition, *either_conditions(conditions)))) for name, conditions in by_name.items()]
     text = rows[0].by_hand
     does = _RAISES if _NOT_IMPLEMENTED in text else ""
     return Registered(tuple(sorted(names)), does, _FALLTHROUGH.search(text) is not None)
-
-
-def _written_schema(text: str) -> str:
-    try:
-        return str(read_written_schema(text))
-    except SchemaFault:
-        return text
-
-
-def _kernel_name(row: RegistrationStatement) -> str:
-    """The name of a kernel; of one in Python without the module."""
-    return row.kernel or row.by_hand or f"the policy {row.policy}"
 
 
 def as_generated(
@@ -193,16 +185,11 @@ def declared_fields(derivatives: LibraryDerivatives, function: NativeFunction) -
 
 
 def _arguments_with_formulas(derivatives: LibraryDerivatives, function: NativeFunction) -> frozenset[str]:
-    infos = [
-        info
-        for matched in derivatives.matched.functions
-        if matched.function is function
-        for info in matched.infos.values()
-    ]
+    in_cpp = [matched for matched in derivatives.matched.functions if matched.function is function]
+    infos = [info for matched in in_cpp for info in matched.infos.values()]
+    in_python = [gradient for gradient in derivatives.python if gradient.function is function]
+    formulas = [formula for gradient in in_python for formula in gradient.formulas]
     names = {argument.name for info in infos for argument in info.differentiable_arguments}
-    formulas = [
-        formula for gradient in derivatives.python if gradient.function is function for formula in gradient.formulas
-    ]
     return frozenset(names.union(*[formula.arguments for formula in formulas]))
 
 
@@ -304,7 +291,6 @@ class _Row(NamedTuple):
 
 
 def _rows(side: RegisteredSide) -> Iterator[_Row]:
-    """What a side registers, definitions first."""
     for operator, definition in side.definitions.items():
         schema, tags, registered = definition.schema, definition.tags, Registered(((definition.custom_op,),))
         if definition.custom_op:
@@ -348,8 +334,7 @@ _Answers: TypeAlias = (
 
 def _loaded(side: RegisteredSide, rows: Sequence[_Row], answers: _Answers) -> _Loaded:
     written = _by_text(side)
-    schemas, tags = dict(written.schemas), dict(written.tags)
-    tables: dict[OperatorKey, Mapping[str, Registered | str]] = {**side.kernels}
+    schemas, tags, tables = {**written.schemas}, {**written.tags}, {**written.tables}
     refused: dict[OperatorKey, set[str]] = {}
     for number, message in answers[1]:
         row = rows[number]
@@ -394,26 +379,25 @@ def compare_registrations(
     """Compare two sides, as PyTorch's dispatcher would call their operators if PyTorch is installed."""
     compared = "schemas, alias analyses, tags, conditions, names of kernels, their types where sources define them"
     is_asked = find_spec("torch") is not None
-    if not is_asked:
-        was, now = _by_text(before), _by_text(after)
-        compared += " by key, as texts: without PyTorch, no dispatcher says what it calls"
-    else:
+    if is_asked:
         release, (was, now) = load_sides([before, after])
         compared += f", and what the dispatcher of PyTorch {release} calls for each of its keys"
+    else:
+        was, now = _by_text(before), _by_text(after)
+        compared += " by key, as texts: without PyTorch, no dispatcher says what it calls"
     comparison = _Comparison(before, after, was, now, explanations)
     operators = dict.fromkeys((*before.definitions, *after.definitions))
-    by_operator = {operator: [*comparison.of(operator)] for operator in operators}
-    differences = tuple([difference for rows in by_operator.values() for difference in rows])
-    alike = {
-        operator for operator, rows in by_operator.items() if all(difference.kind == "intended" for difference in rows)
-    }
-    equal = alike & before.definitions.keys()
-    return RegistrationComparison(frozenset(equal), differences, compared, frozenset(alike if is_asked else ()))
+    differences = {operator: tuple(comparison.of(operator)) for operator in operators}
+    alike = [name for name, rows in differences.items() if all(difference.kind == "intended" for difference in rows)]
+    return RegistrationComparison(
+        frozenset(before.definitions.keys() & alike),
+        tuple([difference for rows in differences.values() for difference in rows]),
+        compared,
+        frozenset(alike if is_asked else ()),
+    )
 
 
 class _Comparison(NamedTuple):
-    """Both sides with what the dispatcher says of them."""
-
     before: RegisteredSide
     after: RegisteredSide
     was: _Loaded
@@ -435,7 +419,7 @@ class _Comparison(NamedTuple):
             return
         for what, old, new in (
             ("schema", self.was.schemas[operator], self.now.schemas[operator]),
-            ("tags", *[", ".join(sorted(side.tags[operator] - _IMPLIED_TAGS)) for side in (self.was, self.now)]),
+            ("tags", *[", ".join(sorted(side.tags[operator] - IMPLIED_TAGS)) for side in (self.was, self.now)]),
             ("alias analysis", before.alias_analysis or "from_schema", after.alias_analysis or "from_schema"),
             ("condition", joined_conditions(before.condition), joined_conditions(after.condition)),
         ):
@@ -449,11 +433,10 @@ class _Comparison(NamedTuple):
             yield RegistrationDifference("lost", shown, f"PyTorch refuses {message}")
         old_table, new_table = self.was.tables.get(operator, {}), self.now.tables.get(operator, {})
         if before.python_module and before.python_module != after.python_module:
-            text = f'`set_python_module("{before.python_module}")` covers it no more'
-            if isinstance(new_table.get(META.name), Registered):
-                yield RegistrationDifference("intended", shown, f"{text}, and its kernel for Meta needs no module")
-            else:
-                yield RegistrationDifference("lost", shown, text)
+            has_kernel = isinstance(new_table.get(META.name), Registered)
+            kind, reason = ("intended", ", and its kernel for Meta needs no module") if has_kernel else ("lost", "")
+            text = f'`set_python_module("{before.python_module}")` covers it no more{reason}'
+            yield RegistrationDifference(kind, shown, text)
         changes: dict[tuple[str, str, str], dict[str, str]] = {}
         for key in dict.fromkeys((*old_table, *new_table)):
             old_answer, new_answer = old_table.get(key, ""), new_table.get(key, "")
@@ -472,11 +455,10 @@ class _Comparison(NamedTuple):
         """Whether an answer of the dispatcher that differs is lost, added or intended, and more about the reason."""
         if isinstance(new, str):
             # What `custom_op` registers in place of a fake only raises.
-            is_same = isinstance(old, Registered) and old.does == _CUSTOM_OP and key == META.name
-            if is_same:
+            if isinstance(old, Registered) and old.does == _CUSTOM_OP and key == META.name:
                 return "intended", ": both raise"
-            told = "" if self.after.kernels.get(operator) else "; `--by-hand` reads the source that is to register it"
-            return "lost", told
+            is_generated = bool(self.after.kernels.get(operator))
+            return "lost", "" if is_generated else "; `--by-hand` reads the source that is to register it"
         if not new.does:
             return ("added" if isinstance(old, str) else "lost"), ""
         if isinstance(old, Registered) and old.does == _CUSTOM_OP:

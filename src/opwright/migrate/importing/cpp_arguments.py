@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from opwright.backends.dispatch.runtime_keys import runtime_keys
-from opwright.syntax.cpp_functions import forwarded_to, parameters_of, type_and_name
+from opwright.syntax.cpp_functions import forwarded_to, typed_parameters
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens
 
 #: The names of keys that libraries write as constants of devices, such as `torch::kCUDA`.
@@ -38,11 +39,8 @@ def text_value(tokens: Sequence[Token], macros: Mapping[str, str]) -> str | None
             return None
         given = arguments(tokens, opening)
         tokens = given[0] if given else ()
-    if any(token.kind == "name" for token in tokens):
-        pieces = [
-            cpp_tokens(macros[text_token.text]) if text_token.text in macros else (text_token,) for text_token in tokens
-        ]
-        tokens = [token for piece in pieces for token in piece]
+    pieces = [cpp_tokens(macros[token.text]) if token.text in macros else (token,) for token in tokens]
+    tokens = [token for piece in pieces for token in piece]
     if not tokens or any(token.kind not in ("text", "raw") for token in tokens):
         return None
     values = list(map(_quoted_text, tokens))
@@ -78,13 +76,12 @@ def tags_of(tokens: Sequence[Token]) -> list[str]:
 
 def tag_variables(body: Sequence[Token]) -> dict[str, list[str]]:
     """The variables of a block that list tags, such as `std::vector<at::Tag> tags = {at::Tag::core}`."""
-    variables = {}
-    for index in range(1, len(body) - 1):
-        if body[index].text == "=" and body[index + 1].text == "{" and body[index - 1].kind == "name":
-            tags = tags_of(body[index : closing_index(body, index + 1)])
-            if tags:
-                variables[body[index - 1].text] = tags
-    return variables
+    variables = {
+        body[index - 1].text: tags_of(body[index : closing_index(body, index + 1)])
+        for index in range(1, len(body) - 1)
+        if body[index].text == "=" and body[index + 1].text == "{" and body[index - 1].kind == "name"
+    }
+    return {name: tags for name, tags in variables.items() if tags}
 
 
 def key_of(tokens: Sequence[Token]) -> str:
@@ -116,10 +113,9 @@ def forwarded_name(tokens: Sequence[Token]) -> tuple[str, tuple[str, ...]]:
     texts = [token.text for token in tokens]
     if texts[:2] != ["[", "]"] or "{" not in texts:
         return "", ()
-    parameters = parameters_of(tokens, 2) if texts[2] == "(" else []
-    return forwarded_to(tokens[texts.index("{") + 1 : -1], parameters), tuple(
-        [type for type, _ in map(type_and_name, parameters)]
-    )
+    parameters = typed_parameters(tokens, 2) if texts[2] == "(" else []
+    callee = forwarded_to(tokens[texts.index("{") + 1 : -1], [name for _, name in parameters])
+    return callee, tuple([type for type, _ in parameters])
 
 
 def function_name(tokens: Sequence[Token]) -> str | None:
@@ -127,13 +123,8 @@ def function_name(tokens: Sequence[Token]) -> str | None:
     if len(tokens) > _LONGEST_KERNEL:
         return None
     if len(tokens) > 2 and tokens[-1].text == ")":
-        opening = len(tokens) - 1
-        depth = 0
-        for index in range(len(tokens) - 1, -1, -1):
-            depth += (tokens[index].text == ")") - (tokens[index].text == "(")
-            if not depth:
-                opening = index
-                break
+        depths = accumulate((token.text == ")") - (token.text == "(") for token in reversed(tokens))
+        opening = len(tokens) - 1 - next((at for at, depth in enumerate(depths) if not depth), 0)
         if not opening:
             return function_name(tokens[1:-1])
         before = [token.text for token in tokens[:opening]]
@@ -149,23 +140,3 @@ def function_name(tokens: Sequence[Token]) -> str | None:
     if not plain or any(token.kind != "name" and token.text != "::" for token in plain):
         return None
     return "".join([token.text for token in plain])
-
-
-def whole_templates(given: Sequence[Sequence[Token]]) -> list[Sequence[Token]]:
-    """Arguments, those with the commas of a template together.
-
-    >>> from opwright.syntax.cpp_tokens import cpp_tokens, text_of
-    >>> [text_of(part) for part in whole_templates(arguments([*cpp_tokens('(f, &kt<3, true>, 1)')], 0))]
-    ['f', '&kt<3, true>', '1']
-    """
-    parts: list[Sequence[Token]] = []
-    is_open = False
-    for part in given:
-        if is_open:
-            comma = part[0]._replace(kind="sign", text=",") if part else parts[-1][-1]
-            parts[-1] = [*parts[-1], comma, *part]
-        else:
-            parts.append(part)
-        texts = [token.text for token in parts[-1]]
-        is_open = texts[:1] != ["["] and texts.count("<") > texts.count(">")
-    return parts

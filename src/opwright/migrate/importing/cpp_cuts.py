@@ -62,9 +62,8 @@ def odd_form(text: str) -> str:
             return "a line that goes on inside of a word"
         if not between and last + token.text in _DIGRAPHS:
             return "a digraph"
-        if (token.kind == "text" and (len(token.text) < 2 or token.text[-1] != '"')) or (
-            token.kind == "character" and (len(token.text) < 2 or token.text[-1] != "'")
-        ):
+        quote = {"text": '"', "character": "'"}.get(token.kind)
+        if quote is not None and (len(token.text) < 2 or token.text[-1] != quote):
             return "a quotation that its line does not end"
         if token.kind == "directive" and re.search(r'\bR"', token.text):
             return "a raw string in a directive"
@@ -151,18 +150,32 @@ class CppCutter:
             if any(edit.start <= node.start_byte < edit.end for edit in edits):
                 continue
             lines.append((self.places.line(node.start_byte), self.places.line(max(end - 1, node.start_byte))))
-            inside = [self._statements[at] for at in self._statements if node.start_byte < at < end]
+            inside = [each for at, each in self._statements.items() if node.start_byte < at < end]
+            is_block = node.type == "function_definition" and node.child_by_field_name("type") is None
             comments = [
                 (first, last)
-                for first, last in self._comments
-                if node.type == "function_definition"
-                and node.child_by_field_name("type") is None
-                and node.start_byte < first < end
+                for first, last in (self._comments if is_block else ())
+                if node.start_byte < first < end
                 and not any(other.start_byte <= first < other.end_byte for other in inside)
             ]
             edits += without_comments(node.start_byte, end, comments)
         told = "other code names it"
         return edits, lines, [(self.places.line(start), told) for start in staying]
+
+    def keeps_all_else(self, edits: Sequence[ByteEdit]) -> bool:
+        """Whether the source after edits has the code that it had, but for the bytes that the edits name.
+
+        Two readings have to say so: that of tokens, which knows raw strings and directives, and the grammar.
+        """
+        edits = joined(self._raw, edits)
+        after = applied(self._raw, edits)
+        tokens, tokens_after = (list(cpp_tokens(_unix(raw), with_directives=True)) for raw in (self._raw, after))
+        wanted = [text for _, text in _expected([(token.start, token.text) for token in tokens], edits)]
+        if wanted != [token.text for token in tokens_after]:
+            return False
+        leaves = _expected([(node.start_byte, _text(self._raw, node)) for node in _leaves(self._root)], edits)
+        now = "".join([_text(after, node) for node in _leaves(_parsed(after))])
+        return _SPACE.sub("", "".join([text for _, text in leaves])) == _SPACE.sub("", now)
 
     def _blocks(self) -> Iterator[Node]:
         """The blocks of which nothing but comments would be left."""
@@ -191,9 +204,8 @@ class CppCutter:
             gone = [(node.start_byte, _end(node)) for at, node in self._wholes.items() if at not in staying]
             gone += [(node.start_byte, node.end_byte) for node in self._statements.values()]
             words = Counter(_words(self._raw, gone))
-            more = [
-                at for at, name in names.items() if at not in staying and name and (words[name] or name in seen[at])
-            ]
+            left = [(at, name) for at, name in names.items() if at not in staying and name]
+            more = [at for at, name in left if words[name] or name in seen[at]]
             if not more:
                 return staying
             staying += more
@@ -208,19 +220,17 @@ def _declaration(node: Node | None, byte: int) -> Node | None:
     """The declaration outside of functions that begins at a byte."""
     while node is not None and node.parent is not None and node.parent.type not in _OUTSIDE:
         node = node.parent
-    is_whole = node is not None and node.start_byte == byte and node.type in _WHOLES
-    return node if is_whole and node is not None and _has_end(node) else None
-
-
-def _has_end(node: Node) -> bool:
+    if node is None or node.start_byte != byte or node.type not in _WHOLES:
+        return None
     following = node.next_sibling
-    return not node.type.endswith("_specifier") or (following is not None and following.type == ";")
+    has_end = not node.type.endswith("_specifier") or (following is not None and following.type == ";")
+    return node if has_end else None
 
 
 def _end(node: Node) -> int:
     """Where a declaration ends; a class with its semicolon."""
-    following = node.next_sibling
-    return following.end_byte if node.type.endswith("_specifier") and following is not None else node.end_byte
+    following = node.next_sibling if node.type.endswith("_specifier") else None
+    return node.end_byte if following is None else following.end_byte
 
 
 def _name(node: Node) -> str:
@@ -240,11 +250,9 @@ def _is_internal(node: Node) -> bool:
     if any(child.type == "storage_class_specifier" and child.text == b"static" for child in node.children):
         return True
     above = node.parent
-    while above is not None:
-        if above.type == "namespace_definition" and above.child_by_field_name("name") is None:
-            return True
+    while above is not None and (above.type != "namespace_definition" or above.child_by_field_name("name") is not None):
         above = above.parent
-    return False
+    return above is not None
 
 
 def _words(raw: bytes, gone: Iterable[tuple[int, int]]) -> Iterator[str]:
@@ -267,23 +275,6 @@ def _parsed(raw: bytes) -> Node:
 def _unix(raw: bytes) -> str:
     """The bytes of a source as characters, with the line breaks of Unix at the same places."""
     return raw.replace(b"\\\r\n", b"\\\n ").replace(b"\r\n", b" \n").decode("latin-1")
-
-
-def keeps_all_else(raw: bytes, edits: Sequence[ByteEdit]) -> bool:
-    """Whether a source after edits has the code that it had, but for the bytes that the edits name.
-
-    Two readers have to say so: that of tokens, which knows raw strings and directives, and the grammar.
-    """
-    edits = joined(raw, edits)
-    after = applied(raw, edits)
-    texts = [(token.start, token.text) for token in cpp_tokens(_unix(raw), with_directives=True)]
-    now = [token.text for token in cpp_tokens(_unix(after), with_directives=True)]
-    if [text for _, text in _expected(texts, edits)] != now:
-        return False
-    leaves = [(node.start_byte, _text(raw, node)) for node in _leaves(_parsed(raw))]
-    wanted = "".join([text for _, text in _expected(leaves, edits)])
-    now_leaves = "".join([_text(after, node) for node in _leaves(_parsed(after))])
-    return _SPACE.sub("", wanted) == _SPACE.sub("", now_leaves)
 
 
 def _expected(tokens: Iterable[tuple[int, str]], edits: Sequence[ByteEdit]) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Final
@@ -15,8 +15,6 @@ from opwright.migrate.importing.argument_uses import (
     DefinedFunctions,
 )
 from opwright.migrate.importing.autocast_kernels import (
-    CastingFunction,
-    ReadPolicy,
     casting_functions,
     named_function,
     read_policy,
@@ -28,7 +26,6 @@ from opwright.migrate.importing.cpp_arguments import (
     tag_variables,
     tags_of,
     text_value,
-    whole_templates,
 )
 from opwright.migrate.importing.kernel_names import KEY_ALIASES, KernelNames
 from opwright.migrate.importing.module_reader import ModuleOptions, ModuleReader
@@ -41,7 +38,6 @@ from opwright.migrate.importing.registration import RegistrationStatement, Sourc
 from opwright.migrate.importing.registration_calls import (
     RegistrationCall,
     call_chains,
-    declared_names,
     is_split_up,
     local_names,
 )
@@ -58,7 +54,7 @@ from opwright.syntax.cpp_functions import (
     CppFunction,
     Statement,
     called_names,
-    function_of,
+    functions,
     inferred_schema,
     statements,
 )
@@ -154,15 +150,9 @@ class _PolicyKernel(NamedTuple):
     """A registration of a kernel that does what a policy says: with the policy, and what names the kernel."""
 
     row: RegistrationStatement
-    policy: ReadPolicy
     tokens: Sequence[Token]
     scope: tuple[str, ...]
-    function: CastingFunction
-
-    @property
-    def casts_back(self) -> bool:
-        """Whether the kernel casts results too."""
-        return self.policy.policy == CAST_BACK
+    function: Statement
 
 
 def files_with_registrations(files: Sequence[SourceFile]) -> list[SourceFile]:
@@ -187,44 +177,39 @@ def read_cpp_sources(
     `headers` are read if they may declare a kernel that no other declares, and `others`, sources and headers, if they
     may define a function of a module of pybind11, or one that such a function calls.
     """
-    parsed = [parse_cpp(file.path, file.text) for file in files]
-    count, parsed = len(parsed), [*parsed, *included_headers(parsed)]
-    # What a source includes is a header, whatever its name ends with.
-    shared = registering_macros([source for source in parsed[:count] if source.path.endswith(CPP_HEADERS)])
-    shared = {**registering_macros(parsed[count:]), **shared}
-    namespaces = namespace_macros(parsed)
-    expanded = [with_registrations(source, {**lists, **shared}, namespaces) for source in parsed]
-    defined = DefinedFunctions(expanded, others)
-    registering = {macro.name for source in parsed for macro in source.macros if registers(macro)}
-    own_macros = {
-        path: {name for name in _DEFINE.findall(text) if name not in macros}
-        for path, text in {file.path: file.text for file in (*files, *others)}.items()
-        if not path.endswith(CPP_HEADERS)
-    }
-    return _Reader(expanded[:count], expanded, macros, headers, defined, options, registering, own_macros).read()
+    return _Reader(files, macros, headers, lists, others, options).read()
 
 
 class _Reader:
     def __init__(
         self,
-        sources: Sequence[CppSource],
-        headers_too: Sequence[CppSource],
+        files: Sequence[SourceFile],
         macros: Mapping[str, str],
-        more_headers: Sequence[SourceFile],
-        defined: DefinedFunctions,
+        headers: Sequence[SourceFile],
+        lists: Mapping[str, Macro],
+        others: Sequence[SourceFile],
         options: ModuleOptions,
-        registering: Collection[str],
-        own_macros: Mapping[str, Set[str]],
     ) -> None:
-        self._sources = sources
+        parsed = [parse_cpp(file.path, file.text) for file in files]
+        parsed += included_headers(parsed)
+        # What a source includes is a header, whatever its name ends with.
+        own = [source for source in parsed[: len(files)] if source.path.endswith(CPP_HEADERS)]
+        shared = {**lists, **registering_macros(parsed[len(files) :]), **registering_macros(own)}
+        namespaces = namespace_macros(parsed)
+        self._headers_too = [with_registrations(source, shared, namespaces) for source in parsed]
+        self._sources = sources = self._headers_too[: len(files)]
         #: The macros that sources define for themselves, by file, and all of these.
-        self._own_macros = own_macros
-        self._any_own_macros = frozenset(name for names in own_macros.values() for name in names)
+        self._own_macros = {
+            file.path: {name for name in _DEFINE.findall(file.text) if name not in macros}
+            for file in (*files, *others)
+            if not file.path.endswith(CPP_HEADERS)
+        }
+        self._any_own_macros = frozenset[str]().union(*self._own_macros.values())
         #: The macros for registrations.
-        self._registering = registering
-        self._macros = {name: text for source in reversed(headers_too) for name, text in source.words.items()}
+        self._registering = {macro.name for source in parsed for macro in source.macros if registers(macro)}
+        self._macros = {name: text for source in reversed(parsed) for name, text in source.words.items()}
         self._macros.update(macros)
-        self._names = KernelNames(headers_too, more_headers, {*filter(None, map(_registering_header, sources))})
+        self._names = KernelNames(self._headers_too, headers, {*filter(None, map(_registering_header, sources))})
         self._unread: list[tuple[SourcePlace, str]] = []
         self._fallbacks: dict[str, tuple[SourcePlace, str]] = {}
         self._staying: list[tuple[SourcePlace, str]] = []
@@ -233,15 +218,15 @@ class _Reader:
         self._others: dict[str, list[int]] = {}
         #: Functions that cast for autocast, and the kernels among them that do what a policy says.
         self._casting = {
-            (source.path, function.name): function for source in sources for function in casting_functions(source)
+            (source.path, name): function for source in sources for name, function in casting_functions(source)
         }
         self._policy_kernels: list[_PolicyKernel] = []
         #: How often registrations name functions.
         self._uses: Counter[str] = Counter()
         self._code: list[UnreadCode] = []
-        self._headers_too = headers_too
         #: The characters of blocks and chains of registrations, by file.
         self._blocks: dict[str, list[tuple[int, int]]] = {}
+        defined = DefinedFunctions(self._headers_too, others)
         self._modules = ModuleReader(self._names, defined, self._macros, options, self._unread, self._wholes)
 
     def read(self) -> CppRegistrations:
@@ -277,12 +262,7 @@ class _Reader:
             self._others,
             self._code,
             [name for names in self._names.inline.values() for name in names],
-            {
-                "::".join([*filter(None, statement.scope), name])
-                for source in self._headers_too
-                for statement in statements(source)
-                for name in declared_names(statement.head)
-            },
+            self._names.names,
         )
 
     def _refusal(self, row: RegistrationStatement) -> str:
@@ -311,7 +291,7 @@ class _Reader:
             for other in self._names.functions[called.name]
         )
         row = row._replace(policy=policy.policy)
-        return _PolicyKernel(row, policy, kernel, scope, function) if is_operator else None
+        return _PolicyKernel(row, kernel, scope, function) if is_operator else None
 
     def _with_policies(
         self, read: Iterable[RegistrationStatement], recording: Collection[str]
@@ -322,23 +302,19 @@ class _Reader:
         """
         read = list(read)
         graded = {
-            (row.namespace, row.name)
-            for row in read
-            if row.keys and row.keys[0].startswith("Autograd") and row.kernel in recording
+            row.operator for row in read if row.keys and row.keys[0].startswith("Autograd") and row.kernel in recording
         }
         kernels = {kernel.row: kernel for kernel in self._policy_kernels}
-        staying = {
-            row for row, kernel in kernels.items() if kernel.casts_back and (row.namespace, row.name) not in graded
-        }
+        staying = {row for row in kernels if row.policy == CAST_BACK and row.operator not in graded}
         for row in read:
             if row in staying:
                 kernel = kernels[row]
                 row = self._names.with_kernel(row._replace(policy=""), [*row.keys], kernel.tokens, kernel.scope, ())
             yield row
-        for function in {id(kernel.function): kernel.function for kernel in kernels.values()}.values():
+        for (_, name), function in self._casting.items():
             users = [kernel.row for kernel in kernels.values() if kernel.function is function]
-            if staying.isdisjoint(users) and self._uses[function.name] == len(users):
-                self._add_whole(function.statement, [row.place for row in users])
+            if users and staying.isdisjoint(users) and self._uses[name] == len(users):
+                self._add_whole(function, [row.place for row in users])
 
     def _applied_classes(self, operators: Collection[str]) -> Iterator[tuple[AppliedClass, AutogradClass]]:
         """The functions that apply a class of autograd; a name means the class of its own file first.
@@ -356,7 +332,6 @@ class _Reader:
                     yield function, self._with_whole_names(same[0], operators)
 
     def _with_whole_names(self, given: AutogradClass, operators: Collection[str]) -> AutogradClass:
-        """A class whose functions call others by their whole names."""
         forward, called = self._resolved(given.forward, given)
         dispatched = [other.dispatches for function in called for other in self._names.functions[function.name]]
         backward, called = self._resolved(given.backward, given, operators)
@@ -373,11 +348,12 @@ class _Reader:
         tokens: list[Token] = []
         called: list[CppFunction] = []
         index = 0
+        where = given.scope, given.place.path
         for first, end, name in called_names(body):
             whole = self._names.whole_name(name) or ""
-            function = self._names.find(whole, given.scope, given.place.path)
+            function = self._names.find(whole, *where)
             if function is None and self._names.read_headers_with(name.rpartition("::")[2]):
-                function = self._names.find(whole, given.scope, given.place.path)
+                function = self._names.find(whole, *where)
             if function is not None:
                 name = function.name
                 for other in self._names.functions[function.name] if operators else ():
@@ -394,12 +370,10 @@ class _Reader:
         recording = {"::".join([*filter(None, row.scope), row.function]): given.name for row, given in applied}
         calls: dict[str, set[str]] = {}
         for source in self._sources if recording else ():
-            for statement in statements(source):
-                function = function_of(statement, source.path)
-                if function is not None and statement.body:
-                    names = [name for _, _, name in called_names(statement.body)]
-                    called = [self._names.find(name, statement.scope, source.path) for name in names]
-                    calls.setdefault(function.name, set()).update(other.name for other in called if other is not None)
+            for function, statement in functions(source):
+                names = [name for _, _, name in called_names(statement.body)]
+                called = [self._names.find(name, statement.scope, source.path) for name in names]
+                calls.setdefault(function.name, set()).update(other.name for other in called if other is not None)
         waiting = list(recording)
         while waiting:
             name = waiting.pop()
@@ -429,7 +403,8 @@ class _Reader:
                 # What stands before the macro of a block is a statement without its sign, such as a macro.
                 block_statement = statement._replace(head=statement.head[index:])
                 # The body is not that of a block which a macro is given.
-                is_block = match is not None and not depth and self._has_lines(statement)
+                has_lines = bool(statement.body) or statement.last_line > statement.head[-1].line
+                is_block = match is not None and not depth and has_lines
                 if match is not None and is_block and not is_split_up(block_statement.head):
                     given = arguments(statement.head, index + 1)
                     block = self._block(statement, given, match)
@@ -452,16 +427,15 @@ class _Reader:
                     self._add_whole(statement, [row.place for row in rows])
                     yield from rows
 
-    def _has_lines(self, statement: Statement) -> bool:
-        """Whether a block has something in it, perhaps only lines of the preprocessor."""
-        return bool(statement.body) or statement.last_line > statement.head[-1].line
-
     def _add_included(self, source: CppSource, statement: Statement, block: _Block) -> None:
-        """Remember the files that a block of registrations includes."""
         for name, line in source.includes:
             if statement.head[0].line < line <= statement.last_line:
                 place = SourcePlace(source.path, line, line)
-                self._code.append(UnreadCode(place, f"the included `{shorten(name)}`", *block[:2]))
+                self._tell_code(place, block, f"the included `{shorten(name)}`")
+
+    def _tell_code(self, place: SourcePlace, block: _Block, text: str, operator: str = "") -> None:
+        """Remember code that may register a kernel, for one operator or any of the block."""
+        self._code.append(UnreadCode(place, text, block.namespace, block.key, operator))
 
     def _add_block(self, source: CppSource, statement: Statement) -> None:
         last = (statement.body or statement.head)[-1]
@@ -470,7 +444,6 @@ class _Reader:
     def _read_block(
         self, statement: Statement, block: _Block, variable: str, source: CppSource
     ) -> Iterator[RegistrationStatement]:
-        """What a block registers by calls of its variable."""
         body = statement.body
         always = AlwaysRun(body, self._registering)
         owned: list[tuple[int, int]] = []
@@ -507,7 +480,6 @@ class _Reader:
     def _add_unread(
         self, body: Sequence[Token], read_tokens: Sequence[tuple[int, int]], block: _Block, variable: str, path: str
     ) -> None:
-        """Remember the statements of a block that were not read."""
         told = {place.at for place, _ in self._unread}
         for code, gets in unread_code(body, read_tokens, variable, UnreadCode(SourcePlace(path, 0, 0), "", *block[:2])):
             if code.place.at not in told and gets:
@@ -526,9 +498,9 @@ class _Reader:
         key = self._name_of(given[1]) if len(given) == 3 else ""
         namespace = self._name_of(given[0])
         if macro[0].endswith("_EXPAND") or len(given[0]) > 1:
-            unknown = [token.text for token in given[0][-4:] if self._is_unknown_macro(token.text)]
-            if unknown:
-                self._unknown[namespace] = unknown[0]
+            for name in [token.text for token in reversed(given[0][-4:])]:
+                if name.isupper() and name.isidentifier() and not name.startswith("_") and name not in self._macros:
+                    self._unknown[namespace] = name
         is_stable, tags = macro[1] is not None, tag_variables(statement.body)
         return _Block(namespace, KEY_ALIASES.get(key, key), statement.scope, is_stable, tags)
 
@@ -561,7 +533,7 @@ class _Reader:
         block = _Block("", "", statement.scope, False)
         method = "op"
         while index + 1 < len(tokens) and tokens[index + 1].text == "(":
-            given, end = arguments(tokens, index + 1), closing_index(tokens, index + 1)
+            given, end = arguments(tokens, index + 1, has_types=True), closing_index(tokens, index + 1)
             if given and method == "op":
                 last = tokens[min(end, len(tokens) - 1)]
                 place = SourcePlace(source.path, tokens[index].line, last.line, tokens[0].start)
@@ -577,8 +549,7 @@ class _Reader:
         return rows, end
 
     def _registration(self, call: RegistrationCall, block: _Block) -> Iterator[RegistrationStatement]:
-        """What a call of `def` or `impl` registers."""
-        given = whole_templates(call.arguments)
+        given = call.arguments
         if call.method not in ("def", "impl") or not given:
             if call.method == "fallback" and block.namespace == "_" and not call.conditions:
                 self._fallbacks[block.key] = (call.place, text_of([token for part in given for token in part]))
@@ -590,53 +561,45 @@ class _Reader:
             elif call.method in ("fallback", "class_", "define"):
                 self._unread.append((call.place, f"`{call.method}` stays in the source"))
             else:
-                self._code.append(UnreadCode(call.place, f"`{call.method}`", block.namespace, block.key))
+                self._tell_code(call.place, block, f"`{call.method}`")
             return
         text = text_value(given[0], self._macros)
         if call.is_split:
             name = "" if text is None or is_split_up(given[0]) else _operator_of(text)[1]
             told = f"`{call.method}({shorten(text_of(given[0]))}, ...)`, of which the preprocessor chooses parts,"
-            self._code.append(UnreadCode(call.place, told, block.namespace, block.key, name))
+            self._tell_code(call.place, block, told, name)
             return
         if text is None:
             name = shorten(text_of(given[0]))
             if call.method == "def":
                 self._unread.append((call.place, f"the name is `{name}`, not a text"))
             else:
-                told = f"the call with the name `{name}`"
-                self._code.append(UnreadCode(call.place, told, block.namespace, block.key))
+                self._tell_code(call.place, block, f"the call with the name `{name}`")
             return
         namespace, name = _operator_of(text)
-        row = RegistrationStatement(
-            namespace or block.namespace,
-            name,
-            call.place,
-            conditions=call.conditions,
-            is_stable=block.is_stable,
-        )
+        row = RegistrationStatement(namespace or block.namespace, name, call.place, conditions=call.conditions)
+        row = row._replace(is_stable=block.is_stable)
         rest = given[1:]
         if call.method == "def":
-            row = row._replace(tags=tuple([tag for part in rest for tag in tags_of(part)]))
-            rest = [part for part in rest if not tags_of(part) and text_of(part) != "{}"]
-            row = row._replace(tags=(*row.tags, *[tag for part in rest for tag in block.tags.get(text_of(part), ())]))
-            rest = [part for part in rest if text_of(part) not in block.tags]
+            tags = [tags_of(part) or block.tags.get(text_of(part), ()) for part in rest]
+            rest = [part for part, own in zip(rest, tags, strict=True) if not own and text_of(part) != "{}"]
             schema = " ".join(text.split())
             schema = schema.partition("::")[2] if namespace else schema
             kind = _ALIAS_ANALYSIS.search(text_of(given[0]))
-            row = row._replace(schema=schema if "(" in text else "", python_module=block.python_module)
-            row = row._replace(alias_analysis=kind[1].lower() if kind is not None else "")
-        keys, kernels = [block.key] if block.key else [], []
-        for part in rest:
-            key = key_of(part)
-            if key:
-                keys.append(key)
-            else:
-                kernels.append(part)
+            row = row._replace(
+                tags=tuple([tag for own in tags for tag in own]),
+                schema=schema if "(" in text else "",
+                python_module=block.python_module,
+                alias_analysis=kind[1].lower() if kind is not None else "",
+            )
+        keys = [*filter(None, [block.key, *map(key_of, rest)])]
+        kernels = [part for part in rest if not key_of(part)]
         own, kernel = dispatch_parts(kernels[0], keys) if kernels else (keys, ())
         if own is None or (call.method == "impl" and len(kernels) > 1):
             # A call or a condition gives the key.
-            told = f"`{shorten(text_of(kernels[0]))}`"
-            self._code.append(UnreadCode(call.place, told, row.namespace, block.key, row.name))
+            self._tell_code(
+                call.place, block._replace(namespace=row.namespace), f"`{shorten(text_of(kernels[0]))}`", row.name
+            )
             if call.method == "impl":
                 return
             told = f'the schema of `{row.name}` is generated: write `m.impl("{row.name}", ...)` in place of `m.def`'
@@ -668,15 +631,11 @@ class _Reader:
             schema = inferred_schema(row.name, function.result, function.parameters, self._names.aliases)
         if schema is None:
             what = row.by_hand or row.kernel or row.name
-            self._unread.append(
-                (row.place, f"the schema of `{row.name}` is inferred from `{what}`, which was not read")
-            )
+            told = f"the schema of `{row.name}` is inferred from `{what}`, which was not read"
+            self._unread.append((row.place, told))
             return row
         notes = (*row.notes, "the schema is the one that PyTorch infers")
         return row._replace(schema=schema, notes=notes, alias_analysis="conservative")
-
-    def _is_unknown_macro(self, name: str) -> bool:
-        return name.isupper() and name not in self._macros and name.isidentifier() and not name.startswith("_")
 
     def _name_of(self, tokens: Sequence[Token], replaced: frozenset[str] = frozenset()) -> str:
         """The name that tokens stand for, with macros replaced. A macro with arguments joins them, as `CONCAT` does."""

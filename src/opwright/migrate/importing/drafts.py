@@ -17,7 +17,6 @@ from opwright.migrate.importing.operators import is_apart
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
-from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment, scalar
@@ -57,7 +56,7 @@ def draft_derivatives(
     by_hand: Collection[tuple[str, str]] = (),
 ) -> DraftedDerivatives:
     """Derivatives of operators whose kernels apply classes, or that lose gradients, but for those `by_hand`."""
-    schemas = {(row.namespace, row.name): row.schema for row in statements if row.schema}
+    schemas = {row.operator: row.schema for row in statements if row.schema}
     applied: dict[str, list[tuple[AppliedClass, AutogradClass]]] = {}
     for function, given in classes:
         name = "::".join([*filter(None, function.scope), function.function])
@@ -69,12 +68,13 @@ def draft_derivatives(
     arguments: dict[tuple[str, str], frozenset[str]] = {}
     raising: set[tuple[str, str]] = set()
     for row in statements:
-        schema = schemas.get((row.namespace, row.name), "")
-        if row.loses and schema and (row.namespace, row.name) not in by_hand:
+        schema = schemas.get(row.operator, "")
+        if row.loses and schema and row.operator not in by_hand:
             parsed = read_written_schema(schema)
             if parsed.returns and not any(argument.is_write for argument in parsed.arguments.all):
-                entries += [comment(f"{row.place}: {row.loses}"), *_entry(f"{row.namespace}::{schema}", _none(parsed))]
-                arguments[row.namespace, row.name] = frozenset()
+                none = Gradients({}, (False,) * len(parsed.returns))
+                entries += [comment(f"{row.place}: {row.loses}"), *_entry(f"{row.namespace}::{schema}", none)]
+                arguments[row.operator] = frozenset()
         same = applied.get(row.kernel, []) if row.keys and row.kernel else []
         same = [pair for pair in same if pair[0].place.path == row.place.path] or same
         if len(same) != 1 or not schema:
@@ -85,12 +85,12 @@ def draft_derivatives(
         kernels = [
             other.kernel
             for other in statements
-            if (other.namespace, other.name) == (row.namespace, row.name) and other.keys and not other.records
+            if other.operator == row.operator and other.keys and not other.records
             if not all(key.startswith(("Autograd", "Autocast", META.name)) for key in other.keys)
         ]
         shared = f"the kernel for {', '.join(row.keys)} applies it" if is_apart(row.keys) else _SHARED
         reason = gradients.reason or ("" if own_key else shared)
-        if not reason and ((row.namespace, row.name) in by_hand or not any(kernels)):
+        if not reason and (row.operator in by_hand or not any(kernels)):
             reason = _BY_HAND
         if not reason and not _is_call(gradients.forward, given, row, schema, kernels):
             reason = _DOES_MORE
@@ -102,17 +102,12 @@ def draft_derivatives(
         raises = ", whose backward only raises, as that of an operator without formulas does"
         entries += [comment(f"{given.place}: from `{given.name}`{raises if gradients.only_raises else ''}"), *lines]
         taken.append(row)
-        raising.update([(row.namespace, row.name)] if gradients.only_raises else [])
-        arguments[row.namespace, row.name] = frozenset([name for names in gradients.formulas for name in names])
+        raising.update([row.operator] if gradients.only_raises else [])
+        arguments[row.operator] = frozenset([name for names in gradients.formulas for name in names])
         deletable += [given.place, function.place]
         called.update(name for formula in gradients.formulas.values() for name in _CALLED.findall(formula))
     text = "".join([f"{line}\n" for line in entries])
     return DraftedDerivatives(text, taken, deletable, frozenset(called), arguments, frozenset(raising))
-
-
-def _none(schema: FunctionSchema) -> Gradients:
-    """The gradients of results that have none."""
-    return Gradients({}, (False,) * len(schema.returns))
 
 
 def _is_call(call: str, given: AutogradClass, row: RegistrationStatement, schema: str, kernels: Sequence[str]) -> bool:
@@ -151,19 +146,15 @@ def _renamed(function: AppliedClass, given: AutogradClass, schema: str) -> Gradi
         gradients = gradients._replace(reason=f"`{function.function}` does more than to apply it")
     if any(named[name] is None for names in gradients.formulas for name in names):
         return gradients._replace(formulas={}, reason="it computes a gradient for what is no argument")
-    taken = {
-        str(named[name]): (types[str(named[name])], type)
-        for name, type in zip(given.parameters, given.types, strict=True)
-        if named[name] is not None
-    }
+    by_name = {name: argument for name, argument in named.items() if argument is not None}
+    cpp_types = dict(zip(given.parameters, given.types, strict=True))
+    taken = {argument: (types[argument], cpp_types[name]) for name, argument in by_name.items()}
     formulas = {
-        tuple([str(named[name]) for name in names]): _as_formula(formula, taken)
+        tuple([by_name[name] for name in names]): _as_formula(formula, taken)
         for names, formula in gradients.formulas.items()
     }
-    undefined = [str(named[name]) for name in gradients.undefined if named[name] is not None]
-    return gradients._replace(
-        formulas=formulas, undefined=tuple([name for name in undefined if "Tensor" in types[name]])
-    )
+    undefined = [by_name[name] for name in gradients.undefined if name in by_name and "Tensor" in types[by_name[name]]]
+    return gradients._replace(formulas=formulas, undefined=tuple(undefined))
 
 
 def _as_formula(text: str, taken: Mapping[str, tuple[str, str]]) -> str:

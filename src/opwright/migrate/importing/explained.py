@@ -63,7 +63,7 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
     """Compare what a process has with what was read, and give statements in which nothing of the process is missing."""
     by_operator: dict[tuple[str, str], list[RegistrationStatement]] = {}
     for row in statements:
-        by_operator.setdefault((row.namespace, row.name), []).append(row)
+        by_operator.setdefault(row.operator, []).append(row)
     complete: list[RegistrationStatement] = []
     lines: list[str] = []
     by_hand: list[str] = []
@@ -91,11 +91,9 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
         read += not missing
         by_hand += [name] if missing or any(row.by_hand for row in rows) else []
         complete += rows
-    absent = [rows for operator, rows in by_operator.items() if operator not in loaded.operators]
+    absent = [row for rows in by_operator.values() for row in rows if row.operator not in loaded.operators]
     # What a module of pybind11 has is no operator yet.
-    missing_rows = [rows for rows in absent if any(row.schema and not row.is_bound for row in rows)]
-    defined = ["::".join((rows[0].namespace, rows[0].name)) for rows in missing_rows]
-    if defined:
+    if defined := list(dict.fromkeys(["::".join(row.operator) for row in absent if row.schema and not row.is_bound])):
         lines.append(f"not in the process: {shown_names(defined)}: this build of the sources does not register them")
     lines += _others(loaded.others)
     functions = {operator_of_function(name) for _, name in loaded.functions}
@@ -111,7 +109,7 @@ def explained(loaded: LoadedLibrary, statements: Sequence[RegistrationStatement]
     by_hand += [*unbound, *scripted]
     read += len(loaded.functions) - len(unbound)
     # What a condition of the build leaves out is known by its source alone.
-    statements = [*complete, *[row for rows in absent for row in rows]]
+    statements = [*complete, *absent]
     count = len(loaded.operators)
     registered = count + len(loaded.functions) + len(scripted)
     return ExplainedLibrary(statements, lines, registered, count - refused, read, by_hand)

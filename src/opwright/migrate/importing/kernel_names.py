@@ -10,6 +10,7 @@ from typing import Final
 
 from opwright.migrate.importing.cpp_arguments import forwarded_name, function_name
 from opwright.migrate.importing.registration import RegistrationStatement
+from opwright.migrate.importing.registration_calls import declared_names
 from opwright.migrate.importing.source_edits import HiddenKernel
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.diagnostic import shorten
@@ -88,10 +89,14 @@ class KernelNames:
         self._scopes: set[tuple[str, ...]] = set()
         #: The whole names of inline namespaces, by those of the namespaces around them.
         self.inline: Final[dict[str, dict[str, None]]] = {}
+        #: The whole names of all that the sources declare.
+        self.names: Final[set[str]] = set()
         for source in sources:
             self._opened[source.path] = [*_opened_namespaces(source.tokens)]
             for statement in statements(source):
                 levels = _levels(statement.scope)
+                scope = [*filter(None, statement.scope)]
+                self.names.update(["::".join([*scope, name]) for name in declared_names(statement.head)])
                 self._scopes.update([levels[:depth] for depth in range(1, len(levels) + 1)])
                 texts = [token.text for token in statement.head]
                 if not statement.body and {"inline", "namespace"} <= {*texts}:
@@ -142,20 +147,21 @@ class KernelNames:
         """
         row = row._replace(keys=tuple([KEY_ALIASES.get(key, key) for key in keys]))
         path = row.place.path
+        by_hand = row._replace(by_hand=shorten(text_of(kernel)))
         if self.is_renamed(kernel, local, path):
-            return row._replace(by_hand=shorten(text_of(kernel)))
+            return by_hand
         name = self.whole_name(function_name(kernel))
         if name is None:
             callee = self._forwarded(*forwarded_name(kernel), scope, path)
             if callee is None:
-                return row._replace(by_hand=shorten(text_of(kernel)))
+                return by_hand
             name = f"::{callee.name}"
         function = self.find(name, scope, path)
         if function is None:
             is_cast = any(token.text == "static_cast" for token in kernel)
             is_variable = (path, name.rpartition("::")[2]) in self._variables
             if is_cast or is_variable or self._is_member(name, path):
-                return row._replace(by_hand=shorten(text_of(kernel)))
+                return by_hand
             levels = self._levels_before(name, scope)
             return row._replace(kernel="::".join([*levels, name.removeprefix("::")]))
         if function.is_hidden:
@@ -165,24 +171,24 @@ class KernelNames:
         if defined is not None:
             row = row._replace(names=defined.names, checks=defined.checks)
         gets_keys = any("DispatchKeySet" in type for type in function.parameters[:1])
+        by_hand = row._replace(by_hand=by_hand.by_hand)
         if function.name in self._of_c or gets_keys or self._is_member(function.name, path):
-            return row._replace(by_hand=shorten(text_of(kernel)))
+            return by_hand
         if self._is_overloaded(function, path):
             told = f"`{function.name}`, of which the sources have several: name one function for this operator"
-            return row._replace(by_hand=shorten(text_of(kernel)), notes=(told,))
+            return by_hand._replace(notes=(told,))
         if function.is_hidden:
             return self._with_hidden_kernel(row, function)
         header = self._header_of(function)
+        where = os.path.relpath(header.path, os.path.dirname(path) or ".") if header is not None else ""
         if header is not None and header.path in self._registering:
-            where = os.path.relpath(header.path, os.path.dirname(path) or ".")
             told = f"`{where}` has `{function.name}`, and registers too: generated code cannot include it"
-            return row._replace(by_hand=shorten(text_of(kernel)), notes=(*row.notes, told))
+            return by_hand._replace(notes=(*row.notes, told))
         if header is not None and header.parameters == function.parameters:
-            row = self._with_header(row, header.path)
+            row = self._with_header(row, header.path, where)
         elif header is None:
             self.undeclared[function.name] = function
         else:
-            where = os.path.relpath(header.path, os.path.dirname(path) or ".")
             note = f"`{where}` declares `{function.name}` with other types: correct the declaration"
             row = row._replace(notes=(*row.notes, note))
         return row._replace(kernel=function.name, parameters=function.parameters)
@@ -193,13 +199,12 @@ class KernelNames:
         is_local = any(name in local and before not in ("::", ".", "->") for before, name in pairwise(["", *texts]))
         return is_local or any((file, name) in self._macros for name in texts for file in ("", path))
 
-    def _with_header(self, row: RegistrationStatement, path: str) -> RegistrationStatement:
+    def _with_header(self, row: RegistrationStatement, path: str, where: str) -> RegistrationStatement:
         """A registration whose kernel a header declares, with a note if only one source may include that."""
         names = self._defined_once.get(path, ()) if path not in self.headers else ()
         self.headers[path] = None
         if not names:
             return row
-        where = os.path.relpath(path, os.path.dirname(row.place.path) or ".")
         shown = ", ".join([f"`{name}`" for name in names])
         told = f"`{where}` defines {shown}, and several generated sources include it: write `inline` before each"
         return row._replace(notes=(*row.notes, told))
@@ -257,11 +262,11 @@ class KernelNames:
     def _header_of(self, function: CppFunction) -> CppFunction | None:
         """The declaration of a function in a header, with the same types if there is one."""
         plain = function.name.rpartition("::")[2]
+        if not self._in_headers(function.name):
+            self.read_headers_with(plain)
         declared = self._in_headers(function.name)
-        if not declared and self.read_headers_with(plain):
-            declared = self._in_headers(function.name)
-        return next(
-            (other for other in declared if other.parameters == function.parameters), next(iter(declared), None)
+        return next((other for other in declared if other.parameters == function.parameters), None) or next(
+            iter(declared), None
         )
 
     def _in_headers(self, name: str) -> list[CppFunction]:

@@ -50,6 +50,9 @@ class _Section(NamedTuple):
     tags: tuple[str, ...]
 
 
+_NO_SECTION: Final = _Section("", "", ())
+
+
 def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
     """The text of the file: operators in the order of the sources, but those that share a section together."""
     operators = imported.operators
@@ -97,24 +100,16 @@ def most_common(names: Iterable[str]) -> str:
 
 
 def _sections(operators: Sequence[ImportedOperator], place: str) -> dict[_Section, list[ImportedOperator]]:
+    own = [_Section(operator.condition, _plain_keys(operator, place), operator.tags) for operator in operators]
+    counts = Counter(own)
     sections: dict[_Section, list[ImportedOperator]] = {}
-    for operator in operators:
-        section = _Section(operator.condition, _plain_keys(operator, place), operator.tags)
-        sections.setdefault(section, []).append(operator)
-    by_condition: dict[str, dict[_Section, list[ImportedOperator]]] = {}
-    for section, section_operators in sections.items():
+    for operator, section in zip(operators, own, strict=True):
         # A section that saves nothing is none.
-        is_worth = len(section_operators) > 2 and (section.condition or section.keys.strip() or section.tags)
-        plain = section if is_worth or (section.condition and len(section_operators) > 1) else _Section("", "", ())
-        if plain.condition != section.condition:
-            plain = _Section("", "", ())
-        by_condition.setdefault(plain.condition, {}).setdefault(plain, []).extend(section_operators)
-    order = {id(operator): number for number, operator in enumerate(operators)}
-    return {
-        section: sorted(section_operators, key=lambda operator: order[id(operator)])
-        for group in by_condition.values()
-        for section, section_operators in group.items()
-    }
+        saves = section.condition or section.keys.strip() or section.tags
+        is_worth = (counts[section] > 2 and saves) or (counts[section] > 1 and section.condition)
+        sections.setdefault(section if is_worth else _NO_SECTION, []).append(operator)
+    conditions = [*dict.fromkeys(section.condition for section in sections)]
+    return {section: sections[section] for section in sorted(sections, key=lambda each: conditions.index(each[0]))}
 
 
 def _plain_keys(operator: ImportedOperator, place: str) -> str:
@@ -129,7 +124,7 @@ def _plain_keys(operator: ImportedOperator, place: str) -> str:
 
 
 def _section_lines(section: _Section, entries: list[str]) -> list[str]:
-    if section == _Section("", "", ()):
+    if section == _NO_SECTION:
         return entries
     fields = [f"if: {scalar(section.condition)}"] if section.condition else []
     fields += [f"dispatch: {section.keys}"] if section.keys.strip() else []
@@ -167,13 +162,11 @@ def _entry(operator: ImportedOperator, section: _Section, namespace: str, place:
         lines.append("  manual_kernel_registration: True")
     elif not operator.kernels:
         lines.append("  dispatch: {}  # no kernel in the sources")
-    elif keys != section.keys and keys == _NONE and section.keys:
-        lines.append(f"  dispatch: {{{COMPOSITE_IMPLICIT.name}: {_kernel(operator.kernels[0].name, '', place)}}}")
-    elif (keys != section.keys and keys != _NONE) or not keys:
-        shown = ", ".join(
-            [f"{kernel.key}: {_kernel(kernel.name, kernel.condition, place)}" for kernel in operator.kernels]
-        )
-        lines.append(f"  dispatch: {keys}" if keys else f"  dispatch: {{{shown}}}")
+    elif not keys or (keys != section.keys and keys == _NONE and section.keys):
+        kernels = [f"{kernel.key}: {_kernel(kernel.name, kernel.condition, place)}" for kernel in operator.kernels]
+        lines.append(f"  dispatch: {{{', '.join(kernels)}}}")
+    elif keys not in (section.keys, _NONE):
+        lines.append(f"  dispatch: {keys}")
     if operator.requirements:
         lines.append(f"  # {_CHECKED}")
         lines += [f"  # {line}" for line in operator.requirements]

@@ -14,6 +14,7 @@ from opwright.migrate.importing.argument_uses import (
     ArgumentUses,
     DefinedFunctions,
     Definition,
+    Traits,
     Use,
 )
 from opwright.migrate.importing.cpp_arguments import forwarded_name, function_name, text_value
@@ -109,8 +110,8 @@ class ModuleReader:
             at = SourcePlace(source.path, call.tokens[0].line, call.last_line, call.tokens[0].start)
             value = self._constant(call.value)
             text = self._text_of(call.arguments[0]) if call.arguments else None
-            if call.method == "doc" and self._text_of(call.value) is not None:
-                doc = self._text_of(call.value) or ""
+            if call.method == "doc" and (told := self._text_of(call.value)) is not None:
+                doc = told
             elif call.method == "def_submodule" and text and _is_name(text):
                 path = f"{call.submodule}.{text}" if call.submodule else text
                 submodules[path] = (self._text_of(call.arguments[1]) if len(call.arguments) > 1 else "") or ""
@@ -119,8 +120,7 @@ class ModuleReader:
             elif always.is_behind_jump(call.tokens[0]):
                 missing.append((at, f"`{shorten(text_of(call.tokens))}`, behind a condition,"))
             elif is_split_up(call.tokens):
-                told = "of which the preprocessor chooses parts,"
-                missing.append((at, f"`{shorten(text_of(call.tokens))}`, {told}"))
+                missing.append((at, f"`{shorten(text_of(call.tokens))}`, of which the preprocessor chooses parts,"))
             elif call.method == "def" and text and _is_name(text) and len(call.arguments) > 1:
                 operator = f"{call.submodule.replace('.', '_')}_{text}" if call.submodule else text
                 names[operator] = names.get(operator, 0) + 1
@@ -171,43 +171,33 @@ class ModuleReader:
         if bound.named and len(bound.named) != len(types):
             return row, f"`{name}` with {len(types)} arguments, of which {len(bound.named)} have names,"
         wanted = [argument.name for argument in bound.named] or list(declared.names) or [""] * len(types)
-        arguments = python_names(wanted)
-        defaults: list[str] = []
-        for argument, type in zip(bound.named, types, strict=False):
+        names = python_names(wanted)
+        shown = [*names]
+        for number, argument in enumerate(bound.named):
             tokens = [token for part in argument.default for token in self._expanded(part)]
-            default = default_text(tokens, str(type), self._text_of) if tokens else ""
+            default = default_text(tokens, str(types[number]), self._text_of) if tokens else ""
             if default is None:
                 return row, f"`{name}` with the default `{shorten(text_of(argument.default))}`"
-            defaults.append(default)
-        defaults += [""] * (len(types) - len(defaults))
-        shown = [
-            f"{argument}={default}" if default else argument
-            for argument, default in zip(arguments, defaults, strict=True)
-        ]
-        written, notes = self._written(given, [str(type) for type in types], arguments, name)
+            shown[number] += f"={default}" if default else ""
+        written, notes = self._written(given, [str(type) for type in types], names, name)
         returned = self._returned(given)
-        if returned is not None and returned not in written and results == ["Tensor"]:
-            notes.append(f"`{name}` may give back its argument `{arguments[returned]}`, which an operator cannot")
-        returned = returned if returned in written else None
+        if returned is not None and returned not in written:
+            if results == ["Tensor"]:
+                notes.append(f"`{name}` may give back its argument `{names[returned]}`, which an operator cannot")
+            returned = None
         schema = schema_text(row.name, list(map(str, types)), results, shown, written, returned, bound.keywords)
         row = row._replace(schema=schema, conditions=call.tokens[0].conditions)
         keys, key_notes = self._keys_of(given, types)
         row = self._names.with_kernel(row, list(keys), kernel, scope, ())
         row = row._replace(notes=(*row.notes, *key_notes, *notes))
-        parameters = list(shown)
         first_keyword = len(types) if bound.keywords is None else bound.keywords
+        passed = [*names[:first_keyword], *[f"{argument}={argument}" for argument in names[first_keyword:]]]
         if first_keyword < len(types):
-            parameters.insert(first_keyword, "*")
-        positions = bound.positions if bound.named else len(types)
-        if positions:
-            parameters.insert(positions, "/")
-        passed = [
-            argument if number < first_keyword else f"{argument}={argument}"
-            for number, argument in enumerate(arguments)
-        ]
-        is_conditional = bool(row.conditions)
+            shown.insert(first_keyword, "*")
+        if positions := bound.positions if bound.named else len(types):
+            shown.insert(positions, "/")
         function = BoundFunction(
-            name, call.submodule, row.name, parameters, passed, bound.doc, row.place, is_conditional
+            name, call.submodule, row.name, shown, passed, bound.doc, row.place, bool(row.conditions)
         )
         return row, function
 
@@ -239,17 +229,14 @@ class ModuleReader:
             is_const = parameter.startswith("const ")
             if use.level == READ and parameter.endswith("&") and not is_const:
                 use = Use(MAYBE_WRITTEN)
-            if use.level == READ:
-                continue
             if use.level == MAYBE_WRITTEN and leaving:
                 calls = f"none of {counted(leaving, 'call')} writes it, and it is taken as not written"
                 notes.append(f"{use_note(name, use)}; {calls}")
-                continue
-            if use.level == MAYBE_WRITTEN and is_const:
+            elif use.level == MAYBE_WRITTEN and is_const:
                 const.append(name)
-                continue
-            written.append(number)
-            notes.append(use_note(name, use))
+            elif use.level != READ:
+                written.append(number)
+                notes.append(use_note(name, use))
         if const:
             shown = ", ".join([f"`{name}`" for name in const])
             notes.append(f"{shown}: const, and taken as not written, though code that was not read gets the memory")
@@ -266,11 +253,10 @@ class ModuleReader:
     def _keys_of(self, given: Definition, types: Sequence[str | None]) -> tuple[tuple[str, ...], list[str]]:
         """The dispatch keys for which a function of a module is a kernel, and notes about them."""
         composite = (COMPOSITE_IMPLICIT.name,)
-        if not any("Tensor" in str(type) for type in types):
-            return composite, []
-        if not given.body:
+        has_tensors = any("Tensor" in str(type) for type in types)
+        if has_tensors and not given.body:
             return composite, ["the definition was not read, so the kernel is for all devices: name its `dispatch`"]
-        traits = self._uses.traits(given)
+        traits = self._uses.traits(given) if has_tensors else Traits()
         if traits.has_gradient or not traits.has_memory:
             # Its operators choose the device, and record the gradients.
             return composite, []
@@ -301,23 +287,21 @@ class ModuleReader:
 
     def _named(self, name: str, scope: tuple[str, ...], path: str) -> list[Definition]:
         """Functions that a name means in a block, one for each list of types, those with bodies if there are."""
-        before = self._named_before.get((name, scope, path))
-        if before is not None:
-            return before
+        key = name, scope, path
+        if key in self._named_before:
+            return self._named_before[key]
         candidates = self._defined.named(name.rpartition("::")[2])[:MOST_OVERLOADS]
         for given in candidates:
             self._names.add(given.function)
-        function = self._names.find(name, scope, path)
+        meant = self._names.find(name, scope, path)
         by_types: dict[tuple[str, ...], Definition] = {}
         for given in candidates:
-            if function is not None and given.function.name == function.name:
-                key = tuple(map(plain_cpp_type, given.function.parameters))
-                if given.function.is_hidden and given.function.path != path:
-                    continue
-                if key not in by_types or (given.body and not by_types[key].body):
-                    by_types[key] = given
-        definitions = self._named_before[name, scope, path] = list(by_types.values())
-        return definitions
+            function = given.function
+            if meant is not None and function.name == meant.name and not (function.is_hidden and function.path != path):
+                types = tuple(map(plain_cpp_type, function.parameters))
+                if types not in by_types or (given.body and not by_types[types].body):
+                    by_types[types] = given
+        return self._named_before.setdefault(key, list(by_types.values()))
 
 
 def _is_name(text: str) -> bool:

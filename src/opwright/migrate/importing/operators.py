@@ -10,10 +10,10 @@ from opwright.cpp.text import joined_conditions
 from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.rules import missing_form
+from opwright.libraries import stable_convention as stable
 from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.drafted_requirements import drafted_requirements
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
-from opwright.migrate.importing.stable_types import type_notes
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -26,6 +26,7 @@ from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
+from opwright.syntax.cpp_types import CppType, read_type
 
 #: What an author does about a kernel that records gradients itself.
 RECORDS: Final = (
@@ -40,6 +41,12 @@ _ADVICE: Final = {
     "Autocast": "declare `autocast` in its place",
     "FuncTorchBatched": "it stays, or name a `batch_rule`",
 }
+#: The numbers that are converted, by the number that the dispatcher passes.
+_NARROWED: Final = {"double": frozenset(("float",)), "long": frozenset(("int", "unsigned", "short", "size"))}
+#: Types that are read alike.
+_OWNERS: Final = {"HeaderOnlyArrayRef": "vector", "string_view": "string", "stable Tensor": "Tensor"}
+
+_SAME, _CONVERTED, _OTHER = range(3)
 
 
 class ImportedKernel(NamedTuple):
@@ -79,6 +86,11 @@ class ImportedOperator(NamedTuple):
         """The name with the overload, without the namespace."""
         return self.schema.name.text
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The namespace, and the name with the overload."""
+        return self.namespace, self.name
+
 
 class ImportedOperators(NamedTuple):
     """Operators, the statements that a library file takes the place of, and those that stay, with the reason.
@@ -97,20 +109,15 @@ def import_operators(statements: Sequence[RegistrationStatement]) -> ImportedOpe
     """The operators that statements register, in their order."""
     by_name: dict[tuple[str, str], list[RegistrationStatement]] = {}
     for statement in _with_views_by_hand(statements):
-        by_name.setdefault((statement.namespace, statement.name), []).append(statement)
-    operators: list[ImportedOperator] = []
-    taken: list[SourcePlace] = []
-    left: list[tuple[SourcePlace, str]] = []
-    refused: list[tuple[SourcePlace, str]] = []
-    for same_name in by_name.values():
-        merged = _Operator(same_name)
-        if merged.operator is not None:
-            operators.append(merged.operator)
-        taken += merged.taken
-        left += merged.left
-        refused += merged.refused
-    is_stable = any(statement.is_stable and statement.schema for statement in statements)
-    return ImportedOperators(tuple(operators), tuple(taken), tuple(left), is_stable, tuple(refused))
+        by_name.setdefault(statement.operator, []).append(statement)
+    merged = [_Operator(same_name) for same_name in by_name.values()]
+    return ImportedOperators(
+        tuple([each.operator for each in merged if each.operator is not None]),
+        tuple([place for each in merged for place in each.taken]),
+        tuple([row for each in merged for row in each.left]),
+        any(statement.is_stable and statement.schema for statement in statements),
+        tuple([row for each in merged for row in each.refused]),
+    )
 
 
 def with_unnamed_kernels(statements: Iterable[RegistrationStatement]) -> list[RegistrationStatement]:
@@ -119,15 +126,13 @@ def with_unnamed_kernels(statements: Iterable[RegistrationStatement]) -> list[Re
     Other operators with such kernels have no generated code.
     """
     rows = [*statements]
-    named = {(row.namespace, row.name) for row in rows if row.kernel and not _is_python(row)}
-    in_cpp = {(row.namespace, row.name) for row in rows if row.schema and not _is_python(row)} | named
-    graded = {(row.namespace, row.name) for row in rows if any(key.startswith("Autograd") for key in row.keys)}
-    return [
-        row._replace(gives="what it calls")
-        if (row.namespace, row.name) in (in_cpp if _is_python(row) else named) - graded and _may_record(row)
-        else row
-        for row in rows
-    ]
+    named = {row.operator for row in rows if row.kernel and not _is_python(row)}
+    in_cpp = {row.operator for row in rows if row.schema and not _is_python(row)} | named
+    graded = {row.operator for row in rows if any(key.startswith("Autograd") for key in row.keys)}
+    for number, row in enumerate(rows):
+        if row.operator in (in_cpp if _is_python(row) else named) - graded and _may_record(row):
+            rows[number] = row._replace(gives="what it calls")
+    return rows
 
 
 def _may_record(row: RegistrationStatement) -> bool:
@@ -142,22 +147,22 @@ def _with_views_by_hand(statements: Sequence[RegistrationStatement]) -> Iterator
 
     An operator that has the name of this form alone has no entry: its kernel would be generated from the view.
     """
-    with_kernel = {(row.namespace, row.name, key) for row in statements for key in row.keys}
-    copies = {(row.namespace, row.name) for row in statements if "view_copy" in row.tags}
+    with_kernel = {(*row.operator, key) for row in statements for key in row.keys}
+    copies = {row.operator for row in statements if "view_copy" in row.tags}
     copies = {copy for copy in copies if (*copy, COMPOSITE_EXPLICIT_NON_FUNCTIONAL.name) in with_kernel}
     views: dict[tuple[str, str], str] = {}
     for row in statements if any("(a" in row.schema for row in statements) else ():
         with contextlib.suppress(SchemaFault):
             schema = read_written_schema(row.schema)
             copy = f"{schema.name.base}_copy" + (f".{schema.name.overload}" if schema.name.overload else "")
-            is_composite = (row.namespace, row.name, COMPOSITE_IMPLICIT.name) in with_kernel
+            is_composite = (*row.operator, COMPOSITE_IMPLICIT.name) in with_kernel
             is_whole = is_composite or (row.namespace, copy) in copies
             if is_view_schema(schema, frozenset(row.tags)) and not is_whole:
-                views[row.namespace, row.name] = copy
+                views[row.operator] = copy
     named = {(namespace, copy): view for (namespace, view), copy in views.items()}
     for row in statements:
-        copy = views.get((row.namespace, row.name), "")
-        view = named.get((row.namespace, row.name), "") if row.schema and "view_copy" not in row.tags else ""
+        copy = views.get(row.operator, "")
+        view = named.get(row.operator, "") if row.schema and "view_copy" not in row.tags else ""
         told = f"functionalization of a view needs its copying form, `{copy}` with the tag `view_copy`"
         row = row._replace(notes=(*row.notes, told)) if copy and row.schema else row
         refusal = f"it has the name of the copying form of `{view}`, and not the tag `view_copy`"
@@ -174,14 +179,13 @@ class _Operator:
         self.refused: list[tuple[SourcePlace, str]] = []
         self.operator: ImportedOperator | None = None
         definitions = self._definitions([row for row in statements if row.schema and not row.at_run_time])
-        if not definitions and not self.refused:
-            told = f"the sources have no schema for `{statements[0].namespace}::{statements[0].name}`"
+        if not definitions:
+            told = f"the sources have no schema for `{'::'.join(statements[0].operator)}`"
             if any(row.schema for row in statements):
                 told = f"`{statements[0].name}`: {AT_RUN_TIME}"
             # What was not read has its own words.
-            here = [row for row in statements if not row.is_unread]
+            here = [row for row in statements if not row.is_unread and not self.refused]
             self.left += [(row.place, told) for row in here if not row.schema or row.at_run_time]
-        if not definitions:
             return
         defining = set(definitions)
         self.left += [
@@ -218,12 +222,10 @@ class _Operator:
             except SchemaFault as fault:
                 refusal = fault.message
             if refusal:
-                name = f"{statement.namespace}::{statement.name}"
-                self.refused.append((statement.place, f"`{name}` stays by hand: {refusal}"))
+                self.refused.append((statement.place, f"`{'::'.join(statement.operator)}` stays by hand: {refusal}"))
                 continue
-            schema = str(parsed)
-            first = first or schema
-            if schema == first:
+            first = first or str(parsed)
+            if str(parsed) == first:
                 alike.append(statement)
             else:
                 self.left.append((statement.place, f"`{statement.name}` has another schema here, which stays by hand"))
@@ -240,12 +242,9 @@ class _Operator:
         conditions = either_conditions([row.conditions for row in definitions])
         notes = [(row.place, note) for row in statements for note in row.notes]
         parsed = read_written_schema(first.schema)
-        notes += [
-            (row.place, note)
-            for row in statements
-            if row.is_stable and row.parameters
-            for note in type_notes(parsed, row.parameters)
-        ]
+        for row in statements:
+            if row.is_stable and row.parameters:
+                notes += [(row.place, note) for note in type_notes(parsed, row.parameters)]
         is_graded = any(key.startswith("Autograd") for row in statements for key in row.keys)
         # Calls may show it too, whose note says what to do.
         if not is_graded and not any(note.endswith(RECORDS) for _, note in notes):
@@ -303,23 +302,18 @@ class _Operator:
             else:
                 why = f": {AT_RUN_TIME}" if row.at_run_time else ""
                 self.left.append((row.place, f"the kernel of `{row.name}` is registered by hand{why}"))
+        imported = []
+        for key, rows in kernels.items() if not is_by_hand else ():
+            if by_hand.isdisjoint(rows):
+                own = [part for part in either_conditions([row.conditions for row in rows]) if part not in conditions]
+                imported.append(ImportedKernel(key, rows[0].kernel, joined_conditions(own)))
         self.operator = ImportedOperator(
             first.namespace,
             parsed,
             first.schema,
             tuple(dict.fromkeys(tag for row in definitions for tag in row.tags)),
             joined_conditions(conditions),
-            ()
-            if is_by_hand
-            else tuple(
-                [
-                    ImportedKernel(
-                        key, rows[0].kernel, _beyond(either_conditions([row.conditions for row in rows]), conditions)
-                    )
-                    for key, rows in kernels.items()
-                    if by_hand.isdisjoint(rows)
-                ]
-            ),
+            tuple(imported),
             is_by_hand,
             tuple(notes),
             alias_analysis=first.alias_analysis,
@@ -382,6 +376,36 @@ def either_conditions(alternatives: Sequence[tuple[str, ...]]) -> tuple[str, ...
     return (*common, " || ".join([f"({part})" if "&&" in part else part for part in rest]))
 
 
-def _beyond(conditions: Iterable[str], others: Iterable[str]) -> str:
-    """The conditions that are not known to hold."""
-    return joined_conditions([condition for condition in conditions if condition not in set(others)])
+def type_notes(schema: FunctionSchema, parameters: Sequence[str]) -> Iterator[str]:
+    """What to say of parameters that have other types than `TORCH_BOX` reads for the arguments of a schema.
+
+    >>> from opwright.schema import parse_schema
+    >>> schema = parse_schema("f(Tensor x, float scale, int[] sizes) -> Tensor")
+    >>> list(type_notes(schema, ["const Tensor&", "float", "std::vector<double>"]))[0]
+    'the kernel takes `scale` as `float`, which generated code converts; `TORCH_BOX` passes something else'
+    """
+    arguments = schema.arguments.all
+    parameters = [text for text in parameters if text != "void"]
+    if len(arguments) != len(parameters):
+        yield f"the kernel takes {len(parameters)} arguments, and does not compile: the schema has {len(arguments)}"
+        return
+    for argument, text in zip(arguments, parameters, strict=True):
+        wanted = stable.argument_type(argument.type)
+        relation = _SAME if wanted is None else _relation(read_type(wanted.text), read_type(text))
+        what = f"the kernel takes `{argument.name}` as `{text}`"
+        if relation == _CONVERTED:
+            yield f"{what}, which generated code converts; `TORCH_BOX` passes something else"
+        elif relation == _OTHER:
+            yield f"{what}, and does not compile: no `{argument.type}` becomes that"
+
+
+def _relation(wanted: CppType | None, wanted_type: CppType | None) -> int:
+    if wanted is None or wanted_type is None:
+        return _SAME
+    meanings = {_OWNERS.get(meaning, meaning) for meaning in wanted_type.meanings}
+    if wanted_type.reference == "*":
+        return _OTHER
+    if not meanings.isdisjoint([_OWNERS.get(meaning, meaning) for meaning in wanted.meanings]):
+        return max(map(_relation, wanted.arguments, wanted_type.arguments), default=_SAME)
+    narrowed = [_NARROWED.get(meaning, frozenset[str]()) for meaning in wanted.meanings]
+    return _CONVERTED if any(not meanings.isdisjoint(numbers) for numbers in narrowed) else _OTHER

@@ -56,17 +56,20 @@ class LoadedOperator(NamedTuple):
 class LoadedLibrary(NamedTuple):
     """The operators that modules add to a process, and the others that they give kernels to, by key.
 
-    `parsed` are schemas that others write, as PyTorch writes them. `functions` are those of modules that are no Python,
-    each with the name of its module, and `signatures` what their texts say of arguments. `scripted` are schemas of
-    operators and methods that TorchScript alone has.
+    `parsed` are schemas that others write, as PyTorch writes them. `scripted` are schemas of operators and methods that
+    TorchScript alone has, and `signatures` what the texts of functions of modules say of arguments.
     """
 
     operators: Mapping[tuple[str, str], LoadedOperator]
     others: Mapping[str, Sequence[str]]
     parsed: Mapping[str, str]
-    functions: Sequence[tuple[str, str]] = ()
     scripted: Sequence[str] = ()
     signatures: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
+
+    @property
+    def functions(self) -> Sequence[tuple[str, str]]:
+        """The functions of modules that are no Python, each with the name of its module."""
+        return [*self.signatures]
 
 
 def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> LoadedLibrary:
@@ -80,7 +83,7 @@ def loaded_library(modules: Sequence[str], schemas: Sequence[str] = ()) -> Loade
         operators = dict(map(_loaded, rows))
         others = {str(key): [*map(str, names)] for key, names in others.items()}
         signatures = {(str(module), str(name)): [*map(str, texts)] for module, name, texts in functions}
-        return LoadedLibrary(operators, others, parsed, [*signatures], [*map(str, scripted)], signatures)
+        return LoadedLibrary(operators, others, parsed, [*map(str, scripted)], signatures)
     except (TypeError, ValueError, AttributeError):
         raise _not_an_answer(_importing(modules)) from None
 

@@ -24,11 +24,10 @@ from runpy import run_path
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
-from opwright.migrate.calls.compared_calls import compare_outcomes
-from opwright.migrate.calls.outcomes import Repeater, read_outcomes, repeat_calls
+from opwright.migrate.calls.compared_calls import compare_outcomes, tried_facts
+from opwright.migrate.calls.outcomes import Repeater, find_operator, read_outcomes, repeat_calls
 from opwright.migrate.calls.recorder import CallFile, functions_in, is_extension, module_name, operator_name
 from opwright.migrate.calls.stored_calls import read_calls
-from opwright.migrate.calls.tried_calls import tried_facts
 from opwright.source.terminal import tell
 
 #: PyTorch has no types here.
@@ -162,9 +161,7 @@ _CLASS: Final = re.compile(r"\(__torch__\.(torch\.classes\.[\w.]+)")
 def _of_torchscript(torch: _Torch, operators: Collection[str]) -> set[str]:
     """The schemas of operators that the dispatcher does not have, and of the methods of classes in C++."""
     schemas = torch._C._jit_get_all_schemas()
-    alone = [
-        each for each in schemas if f"{each.name}{'.' * bool(each.overload_name)}{each.overload_name}" not in operators
-    ]
+    alone = [each for each in schemas if f"{each.name}.{each.overload_name}".rstrip(".") not in operators]
     methods = list(map(str, torch._C._jit_get_custom_class_schemas()))
     classes = [(match[1], text) for text in methods if (match := _CLASS.search(text)) is not None]
     return {*map(str, alone), *[f"{name}.{text}" for name, text in classes]}
@@ -202,17 +199,22 @@ def _kernel_lines(dump: str) -> Iterator[tuple[str, str, str]]:
 
 def _registration_row(torch: _Torch, name: str) -> list[Any] | None:
     """What the dispatcher and `torch.library` know of an operator; None if only kernels are registered for it."""
-    operator, _, overload = name.partition(".")
     try:
-        schema = torch._C._dispatch_find_schema_or_throw(operator, overload).schema()
-        tags = torch._C._get_operation_overload(operator, overload)[2]
+        schema, tags = _schema_and_tags(torch, name)
     except (RuntimeError, AttributeError):
         return None
     dump = torch._C._dispatch_dump(name)
     match = _ALIAS_LINE.search(dump)
     alias = match[1].lower() if match is not None else ""
-    namespace, _, text = str(schema).partition("::")
-    return [namespace, text, [tag.name for tag in tags], alias, [*_kernel_lines(dump)], _in_python(torch, name)]
+    namespace, _, text = schema.partition("::")
+    return [namespace, text, tags, alias, [*_kernel_lines(dump)], _in_python(torch, name)]
+
+
+def _schema_and_tags(torch: _Torch, name: str) -> tuple[str, list[str]]:
+    """The schema of an operator and its tags. Raises RuntimeError or AttributeError if there is none."""
+    operator, _, overload = name.partition(".")
+    schema = torch._C._dispatch_find_schema_or_throw(operator, overload).schema()
+    return str(schema), [tag.name for tag in torch._C._get_operation_overload(operator, overload)[2]]
 
 
 def _in_python(torch: _Torch, name: str) -> list[str]:
@@ -227,21 +229,11 @@ def _in_python(torch: _Torch, name: str) -> list[str]:
         registered += ["a rule for a mode or a subclass"] if rules else []
     effect = getattr(getattr(entry, "effect", None), "effect", None)
     registered += [f"the effect {effect.name}"] if effect is not None else []
-    kernels = getattr(_overload(torch, name), "py_kernels", None) or {}
+    kernels = getattr(find_operator(torch, name, ()), "py_kernels", None) or {}
     registered += [f"a kernel of `py_impl` for {getattr(key, 'name', key)}" for key in kernels]
     if pystub := torch._C._dispatch_pystub(operator, overload):
         registered.append(f"the Python module `{pystub[0]}` with its fake")
     return registered
-
-
-def _overload(torch: _Torch, name: str) -> _Operator | None:
-    """The overload `acme::f.out`; None if there is none."""
-    namespace, _, rest = name.partition("::")
-    operation, _, overload = rest.partition(".")
-    try:
-        return getattr(getattr(getattr(torch.ops, namespace), operation), overload or "default")
-    except AttributeError:
-        return None
 
 
 def print_dispatcher(keys: Sequence[str], modules: Sequence[str]) -> None:
@@ -303,16 +295,10 @@ def _side_answers(torch: _Torch, rows: Sequence[Any]) -> list[list[Any]]:
         except (RuntimeError, ValueError, NotImplementedError) as error:
             refused.append([number, str(error).strip().partition("\n")[0]])
     for namespace, name in dict.fromkeys((namespace, name) for _, namespace, name, *_ in rows if namespace != "_"):
-        operator, _, overload = f"{namespace}::{name}".partition(".")
-        try:
-            schema = str(torch._C._dispatch_find_schema_or_throw(operator, overload).schema())
+        with contextlib.suppress(RuntimeError, AttributeError):
+            schema, tags = _schema_and_tags(torch, f"{namespace}::{name}")
             table = torch._C._dispatch_dump_table(f"{namespace}::{name}")
-            tags = torch._C._get_operation_overload(operator, overload)[2]
-        except (RuntimeError, AttributeError):
-            continue
-        answers.append(
-            [namespace, name, schema, [tag.name for tag in tags], _answers_by_row(table, custom.get((namespace, name)))]
-        )
+            answers.append([namespace, name, schema, tags, _answers_by_row(table, custom.get((namespace, name)))])
     for library in libraries:
         library.reset()
     left = set(torch._C._dispatch_get_all_op_names()) - before
@@ -488,7 +474,7 @@ def print_outputs(operators: Sequence[str], modules: Sequence[str]) -> None:
     _import_modules(modules)
     answers = {}
     for name in operators:
-        overload = _overload(samples.torch, name)
+        overload = find_operator(samples.torch, name, ())
         if overload is not None and not any(argument.alias_info for argument in overload._schema.arguments):
             answers[name] = samples.proven(overload)
     _answer({name: form for name, form in answers.items() if form})

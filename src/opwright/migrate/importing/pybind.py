@@ -14,7 +14,7 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
 from opwright.source.yaml_scalar import comment
-from opwright.syntax.cpp_functions import CppFunction, divide_template, parameters_of, type_and_name
+from opwright.syntax.cpp_functions import CppFunction, divide_template, typed_parameters
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
 
 MODULE_MACROS: Final = ("PYBIND11_MODULE", "NB_MODULE")
@@ -105,8 +105,7 @@ class BoundModule(NamedTuple):
 class ModuleCall(NamedTuple):
     """A statement of a module: a method with its arguments, and the submodule that it is called on.
 
-    A statement that is no such call has no method. `value` is what is assigned to the call, and `variable` what the
-    call is assigned to.
+    A statement that is no such call has no method. `value` is what is assigned to the call.
     """
 
     method: str
@@ -130,7 +129,7 @@ def module_calls(
             body[index].text == ";" or (body[index].text == "}" and body[start].text != variable)
         ):
             tokens, start = body[start:index], index + 1
-            if tokens:
+            if tokens and tokens[0].text not in ("using", "namespace"):
                 yield from _calls_of(tokens, body[index].line, variables, text_value)
         index += 1
 
@@ -142,45 +141,20 @@ def _calls_of(
     text_value: Callable[[Sequence[Token]], str | None],
 ) -> Iterator[ModuleCall]:
     texts = [token.text for token in tokens]
-    at = 0
-    if "=" in texts and texts[-1] == ")" and "def_submodule" in texts:
-        at = texts.index("=") + 1
-    if texts[0] in ("using", "namespace"):
-        return
+    declares = "=" in texts and texts[-1] == ")" and "def_submodule" in texts
+    at = texts.index("=") + 1 if declares else 0
     if len(texts) < at + 5 or texts[at] not in variables or texts[at + 1] != ".":
         yield ModuleCall("", (), "", tokens, last_line)
         return
     submodule = variables[texts[at]]
     while at + 3 < len(tokens) and texts[at + 1] == "." and texts[at + 3] == "(":
-        method, given, end = texts[at + 2], _arguments(tokens, at + 3), closing_index(tokens, at + 3)
+        method, given, end = texts[at + 2], arguments(tokens, at + 3, has_types=True), closing_index(tokens, at + 3)
         value = tokens[end + 2 :] if texts[end + 1 : end + 2] == ["="] else ()
         if method == "def_submodule" and "=" in texts[:at] and given:
             name = text_value(given[0]) or ""
             variables[texts[texts.index("=") - 1]] = f"{submodule}.{name}" if submodule else name
         yield ModuleCall(method, given, submodule, tokens, last_line, value)
         at = end
-
-
-def _arguments(tokens: Sequence[Token], opening: int) -> list[Sequence[Token]]:
-    """Arguments of a call. A comma between the angle brackets of a cast divides none."""
-    given: list[list[Token]] = []
-    depth = 0
-    for part in arguments(tokens, opening):
-        if depth:
-            given[-1].extend(part)
-        else:
-            given.append([*part])
-        index = 0
-        while index < len(part):
-            if part[index].text in ("(", "[", "{"):
-                index = closing_index(part, index)
-            elif part[index].text in ("<", ">"):
-                depth += 1 if part[index].text == "<" else -1 if part[index - 1].text != "-" else 0
-            index += 1
-        # The comma that `arguments` leaves out.
-        if depth:
-            given[-1].append(tokens[opening]._replace(kind="sign", text=","))
-    return [*given]
 
 
 def bound_arguments(
@@ -193,22 +167,22 @@ def bound_arguments(
     for part in parts:
         text = text_of(part)
         texts = [token.text for token in part]
-        default = part[texts.index("=") + 1 :] if "=" in texts else ()
+        is_literal = len(part) > 1 and part[0].kind == "text" and texts[1] == "_a"
         if (value := text_value(part)) is not None:
             doc = value
-        elif _ARGUMENT.fullmatch(text):
-            given = arguments(part, texts.index("("))
-            named.append(BoundArgument(text_value(given[0]) or "" if given else "", default))
-        elif len(part) > 1 and part[0].kind == "text" and texts[1] == "_a":
-            named.append(BoundArgument(text_value(part[:1]) or "", default))
+        elif is_literal or _ARGUMENT.fullmatch(text):
+            given = part[:1] if is_literal else next(iter(arguments(part, texts.index("("))), ())
+            default = part[texts.index("=") + 1 :] if "=" in texts else ()
+            named.append(BoundArgument(text_value(given) or "", default))
         elif _KEYWORDS.fullmatch(text):
             keywords = len(named)
         elif _POSITIONS.fullmatch(text):
             positions = len(named)
         elif not _POLICIES.fullmatch(text):
             unread = unread or text
-    unnamed = [text_of(argument.default) for argument in named if not argument.name.isidentifier()]
-    return BoundArguments(named, doc, keywords, positions, unread or ("an argument without a name" if unnamed else ""))
+    if not unread and not all(argument.name.isidentifier() for argument in named):
+        unread = "an argument without a name"
+    return BoundArguments(named, doc, keywords, positions, unread)
 
 
 def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Sequence[Token]], str | None]) -> str | None:
@@ -223,12 +197,9 @@ def default_text(tokens: Sequence[Token], type: str, text_value: Callable[[Seque
         return None
     text = text_of(tokens)
     if type.endswith("?"):
-        if _NONE.fullmatch(text):
-            return "None"
-        return default_text(tokens, type[:-1], text_value)
+        return "None" if _NONE.fullmatch(text) else default_text(tokens, type[:-1], text_value)
     if type.endswith("[]"):
-        match = _LIST.fullmatch(text)
-        if match is None:
+        if _LIST.fullmatch(text) is None:
             return None
         opening = next(index for index, token in enumerate(tokens) if token.text == "{")
         items = [default_text(part, type[:-2], text_value) for part in arguments(tokens, opening)]
@@ -271,15 +242,12 @@ def schema_text(
 def use_note(name: str, use: Use) -> str:
     """What to say of an argument that is written, or may be."""
     where = f"{os.path.normpath(use.path)}:{use.line}"
-    if not use.callee and use.level == WRITTEN:
+    if use.callee:
+        written = ", which is written" if use.level == WRITTEN else ""
+        return f"`{name}` may be written: its memory goes to {use.callee}{written} at {where}"
+    if use.level == WRITTEN:
         return f"`{name}` is written at {where}"
-    if not use.callee:
-        what = "it is a reference that is not const"
-    elif use.level == WRITTEN:
-        what = f"its memory goes to {use.callee}, which is written at {where}"
-    else:
-        what = f"its memory goes to {use.callee} at {where}"
-    return f"`{name}` may be written: {what}"
+    return f"`{name}` may be written: it is a reference that is not const"
 
 
 def python_names(names: Sequence[str]) -> list[str]:
@@ -298,13 +266,11 @@ def lambda_function(tokens: Sequence[Token], path: str) -> Definition | None:
     body = next((index for index in range(end + 1, len(texts)) if texts[index] == "{"), -1)
     if body < 0:
         return None
-    parameters = parameters_of(tokens, opening) if texts[opening] == "(" else []
-    typed = list(map(type_and_name, parameters))
+    parameters = typed_parameters(tokens, opening) if texts[opening] == "(" else []
     arrow = texts.index("->", end, body) if "->" in texts[end:body] else -1
     result = text_of(tokens[arrow + 1 : body]) if arrow >= 0 else "" if "return" in texts[body:] else "void"
-    function = CppFunction(
-        "", result, tuple([type for type, _ in typed]), path, True, names=tuple([name for _, name in typed])
-    )
+    types, names = tuple([type for type, _ in parameters]), tuple([name for _, name in parameters])
+    function = CppFunction("", result, types, path, True, names=names)
     return Definition(function, tokens[body + 1 : -1])
 
 
@@ -385,8 +351,9 @@ def module_text(module: BoundModule) -> str:
         first = same[0]
         variable = submodule.replace(".", "_")
         defined = f"_{variable}_{name}" if submodule else name
-        parameters = ", ".join(first.parameters) if len(same) == 1 else "*arguments, **named"
-        given = ", ".join(first.given) if len(same) == 1 else "*arguments, **named"
+        parameters, given = ["*arguments, **named"] * 2
+        if len(same) == 1:
+            parameters, given = ", ".join(first.parameters), ", ".join(first.given)
         docs = [function.doc for function in same if function.doc]
         lines += ["", "", f"def {defined}({parameters}):"]
         lines += [f"    {_quoted(chr(10).join(docs))}"] if docs else []

@@ -55,10 +55,8 @@ class PythonCutter:
     def _is_line(self, decorator: ast.AST) -> bool:
         """Whether a decorator has its lines for itself."""
         start, end = self._range(decorator)
-        line = self._raw.rfind(b"\n", 0, start) + 1
-        last = self._raw.find(b"\n", end)
-        rest = self._raw[end : last if last >= 0 else len(self._raw)]
-        return self._raw[line:start].strip(b" \t\f") == b"@" and not rest.partition(b"#")[0].strip()
+        before, after = self._raw[:start].rpartition(b"\n")[2], self._raw[end:].partition(b"\n")[0]
+        return before.strip(b" \t\f") == b"@" and not after.partition(b"#")[0].strip()
 
     def edits(self) -> tuple[list[ByteEdit], list[tuple[int, int]], list[tuple[int, str]]]:
         """The cuts, their lines, and the lines of what stays after all, which is none."""
@@ -66,9 +64,8 @@ class PythonCutter:
         for edit in sorted(map(self._edit, self._cut)):
             # Neighbours on a line share a semicolon.
             if edits and not edits[-1].text and not edit.text and edit.start < edits[-1].end:
-                edits[-1] = ByteEdit(edits[-1].start, max(edit.end, edits[-1].end))
-            else:
-                edits.append(edit)
+                edit = ByteEdit(edits[-1].start, max(edit.end, edits.pop().end))
+            edits.append(edit)
         ranges = [self._range(node) for node in self._cut]
         return edits, [(self.places.line(start), self.places.line(end - 1)) for start, end in ranges], []
 
@@ -86,16 +83,11 @@ class PythonCutter:
         if not isinstance(node, ast.stmt):
             return ByteEdit(self._raw.rfind(b"@", 0, start), end)
         body = self._bodies[id(node)]
-        if all(statement in self._cut for statement in body) and not self._is_module(body):
+        is_module = self._tree is not None and body is self._tree.body
+        if node is body[0] and not is_module and all(statement in self._cut for statement in body):
             # A block has one statement at least.
-            return ByteEdit(start, end, b"pass") if node is body[0] else self._with_semicolon(start, end)
-        return self._with_semicolon(start, end)
-
-    def _is_module(self, body: Sequence[ast.stmt]) -> bool:
-        return self._tree is not None and body is self._tree.body
-
-    def _with_semicolon(self, start: int, end: int) -> ByteEdit:
-        """A cut of a statement with the semicolon that divides it from its neighbour on the line."""
+            return ByteEdit(start, end, b"pass")
+        # The semicolon goes too that divides the statement from its neighbour on the line.
         following = _SEMICOLON.match(self._raw, end)
         if following is not None:
             return ByteEdit(start, following.end())
@@ -103,9 +95,9 @@ class PythonCutter:
         before = re.search(rb"[ \t\f]*;[ \t\f]*\Z", self._raw[line:start])
         return ByteEdit(line + before.start() if before is not None else start, end)
 
-    def keeps_all_else(self) -> bool:
+    def keeps_all_else(self, edits: Sequence[ByteEdit]) -> bool:
         """Whether the source after the edits has all statements that it had, but for what is cut."""
-        edits = joined(self._raw, self.edits()[0])
+        edits = joined(self._raw, edits)
         if any(first.end > second.start for first, second in pairwise(edits)):
             return False
         after = _parsed(applied(self._raw, edits))
@@ -134,7 +126,6 @@ def _parsed(raw: bytes) -> ast.Module | None:
 
 
 def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of statements of a node."""
     for field in ("body", "orelse", "finalbody"):
         body = getattr(node, field, None)
         if isinstance(body, list):

@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from opwright.dialects.python_source import node_span, parse_module
-from opwright.migrate.importing.python_schemas import FunctionNode, WrittenArguments, function_schema, written_names
-from opwright.migrate.importing.python_values import SourceNames, Unread, source_of
+from opwright.migrate.importing.python_schemas import (
+    FunctionNode,
+    SourceNames,
+    Unread,
+    WrittenArguments,
+    function_schema,
+    source_of,
+    written_names,
+)
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.unread_code import UnreadCode
 from opwright.model.dispatch_key import META, devices
@@ -232,24 +239,20 @@ class _Reader:
                 self._names.update({alias.asname or alias.name: alias.name for alias in node.names})
             elif isinstance(node, ast.ImportFrom):
                 module = node.module or ""
-                if module:
-                    self._names.update({alias.asname or alias.name: f"{module}.{alias.name}" for alias in node.names})
                 for alias in node.names:
                     self._imported[alias.asname or alias.name] = (module.rpartition(".")[2], alias.name)
-                    if not module:
-                        self._names[alias.asname or alias.name] = alias.name
+                    self._names[alias.asname or alias.name] = f"{module}.{alias.name}" if module else alias.name
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 bound[node.id] += 1
             elif isinstance(node, ast.arg):
                 bound[node.arg] += 1
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            elif isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
                 bound[node.name] += 1
                 if not isinstance(node, ast.ClassDef):
                     self._functions[node.name] = node
         for node in nodes:
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                for target in targets:
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     self._read_assignment(source_of(target), node.value, is_only=bound[source_of(target)] == 1)
             elif isinstance(node, ast.withitem) and node.optional_vars is not None:
                 self._read_assignment(source_of(node.optional_vars), node.context_expr, is_only=False)
@@ -303,9 +306,9 @@ class _Reader:
                 self._read_body(statement.body, inner, (*around, _Around(statement.name)))
                 self._read_functions.append((statement.name, first, len(self.statements)))
                 continue
-            bodies = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
-            bodies += [part.body for field in ("handlers", "cases") for part in getattr(statement, field, [])]
             parts = [part for field in ("handlers", "cases") for part in getattr(statement, field, [])]
+            bodies = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
+            bodies += [part.body for part in parts]
             blocks = {id(inner) for block in (*bodies, parts) for inner in block}
             for child in ast.iter_child_nodes(statement):
                 if id(child) not in blocks:
@@ -331,20 +334,13 @@ class _Reader:
         targets = loop.target.elts if isinstance(loop.target, (ast.Tuple, ast.List)) else [loop.target]
         keys = [source_of(target) for target in targets]
         items = self._value(loop.iter, names)
-        if (
-            isinstance(items, ast.Call)
-            and isinstance(items.func, ast.Attribute)
-            and items.func.attr in ("items", "keys")
-        ):
-            mapping = self._value(items.func.value, names)
-            if isinstance(mapping, ast.Dict) and None not in mapping.keys:
-                pairs = zip(mapping.keys, mapping.values, strict=True)
-                elements = [
-                    ast.Tuple([key, value]) if items.func.attr == "items" else key for key, value in pairs if key
-                ]
-                items = ast.List([*elements])
-        elif isinstance(items, ast.Dict) and None not in items.keys:
-            items = ast.List([key for key in items.keys if key is not None])
+        has_values = False
+        if isinstance(items, ast.Call) and isinstance(items.func, ast.Attribute):
+            has_values = items.func.attr == "items"
+            items = self._value(items.func.value, names) if items.func.attr in ("items", "keys") else None
+        if isinstance(items, ast.Dict) and None not in items.keys:
+            pairs = [(key, value) for key, value in zip(items.keys, items.values, strict=True) if key is not None]
+            items = ast.List([ast.Tuple([key, value]) if has_values else key for key, value in pairs])
         rounds: list[_Names] = []
         for item in items.elts if isinstance(items, (ast.Tuple, ast.List, ast.Set)) else ():
             parts = item.elts if len(keys) > 1 and isinstance(item, (ast.Tuple, ast.List)) else [item]
@@ -407,16 +403,17 @@ class _Reader:
         name = self._text(_keyword(call, "op_name"), names, depth + 1) or ""
         if function is None:
             return None
-        source_names = self._source_names(names)
         try:
-            written = WrittenArguments(written_names(_keyword(call, "mutates_args"), source_names), [*_tags(call)])
-            return function_schema(name, function, written, source_names)
+            return self._function_schema(name, function, call, names)
         except Unread as reason:
             self._why = str(reason)
             return None
 
-    def _source_names(self, names: _Names) -> SourceNames:
-        return SourceNames(lambda node: self._value(node, names), self._full_name)
+    def _function_schema(self, name: str, function: FunctionNode, call: ast.Call, names: _Names) -> str:
+        """The schema that a call infers from a function. Raises Unread."""
+        source_names = SourceNames(lambda node: self._value(node, names), self._full_name)
+        written = WrittenArguments(written_names(_keyword(call, "mutates_args"), source_names), [*_tags(call)])
+        return function_schema(name, function, written, source_names)
 
     def _operator(self, node: ast.expr, names: _Names) -> str | None:
         """The name of an operator that an expression reads from `torch.ops`, also by `getattr`."""
@@ -494,6 +491,7 @@ class _Reader:
     def _read_call(
         self, call: ast.Call, function: FunctionNode | None, names: _Names, around: tuple[_Around, ...]
     ) -> None:
+        """Read a call by its method, the function of `torch.library` that it calls, and the library that has it."""
         target = call.func
         method = target.attr if isinstance(target, ast.Attribute) else ""
         owner = self._owner(target.value, names) if isinstance(target, ast.Attribute) else None
@@ -501,18 +499,8 @@ class _Reader:
         place = next((part.place for part in around if part.place is not None), self._place(call))
         context = _Context(names, around, place)
         first = len(self.statements)
-        self._read_known(call, function, context, (method, called, owner))
-        if context.at_run_time:
-            self.statements[first:] = [row._replace(at_run_time=True) for row in self.statements[first:]]
-
-    def _read_known(
-        self, call: ast.Call, function: FunctionNode | None, context: _Context, what: tuple[str, str, _Library | None]
-    ) -> None:
-        """Read a call by its method, the function of `torch.library` that it calls, and the library that has it."""
-        target = call.func
-        method, called, owner = what
-        is_known = (owner is not None and method in _METHODS) or called in ("define", *_DEFINERS, *_ADDERS)
-        self._known_calls.update([id(call)] if is_known else ())
+        if (owner is not None and method in _METHODS) or called in ("define", *_DEFINERS, *_ADDERS):
+            self._known_calls.add(id(call))
         if owner is not None and method in _METHODS:
             self._add_by_library(method, call, owner, context)
         elif called == "define":
@@ -527,6 +515,8 @@ class _Reader:
             self._add_kernel(method, ast.copy_location(ast.Call(target, [name, *kernel], []), call), function, context)
         elif isinstance(target, ast.Name) and target.id in self._functions:
             self._read_function(self._functions[target.id], call, function, context)
+        if context.at_run_time:
+            self.statements[first:] = [row._replace(at_run_time=True) for row in self.statements[first:]]
 
     def _read_rest(self, tree: ast.Module) -> None:
         """Tell of libraries, of functions of `torch.library` and of schemas that go where nothing was read."""
@@ -550,37 +540,36 @@ class _Reader:
             if isinstance(node, ast.Assign) and self._full_name(node.value).startswith(_LIBRARY):
                 # The name is read as the function.
                 skipped.update(map(id, ast.walk(node.value)))
-            if id(node) in skipped or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            is_bound = isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
+            if id(node) in skipped or is_bound or not isinstance(node, ast.expr):
                 continue
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
-                owner = self._libraries.get(source_of(node.func.value))
-                self._tell_code(node, f"`{shorten(source_of(node.func))}`", owner.namespace if owner else "")
-                skipped.update(map(id, ast.walk(node.func)))
-            elif isinstance(node, ast.Call) and self._adds_to_unread(node.func):
-                self._tell_code(node, f"`{shorten(source_of(node.func))}`", "")
-            elif isinstance(node, ast.Call) and self._library_function(node) in _MAKERS:
-                namespace = self._text(node.args[0], {}) if node.args else None
-                self._tell_code(node, "a library", namespace or "")
-                skipped.update(map(id, ast.walk(node.func)))
-            elif isinstance(node, (ast.Name, ast.Attribute)) and source_of(node) in self._libraries:
-                self._tell_code(node, f"the library `{source_of(node)}`", self._libraries[source_of(node)].namespace)
+            name = source_of(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            full = self._full_name(node)
+            if isinstance(node, ast.Call):
+                is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+                if is_method or self._adds_to_unread(node.func):
+                    owner = self._libraries.get(source_of(node.func).rpartition(".")[0]) if is_method else None
+                    self._tell_code(node, f"`{shorten(source_of(node.func))}`", owner.namespace if owner else "")
+                elif self._library_function(node) in _MAKERS:
+                    self._tell_code(node, "a library", (self._text(node.args[0], {}) if node.args else "") or "")
+                if is_method or self._library_function(node) in _MAKERS:
+                    skipped.update(map(id, ast.walk(node.func)))
+            elif name in self._libraries:
+                self._tell_code(node, f"the library `{name}`", self._libraries[name].namespace)
+            elif full in _REGISTRARS:
+                self._tell_code(node, f"`{full}`", "")
+            elif name.rpartition(".")[2] in _INSIDES and (isinstance(node, ast.Name) or not full.startswith(_LIBRARY)):
+                operator = _OPERATOR.search(name)
+                self._tell_code(node, f"`{shorten(name)}`", operator[1] if operator is not None else "")
+            elif text == "torch.library" or _CALL.search(text):
+                self._tell_code(node, f"`{shorten(text)}`", "")
+            elif _SCHEMA.fullmatch(text):
+                schema_name = text.partition("(")[0].strip() or text
+                self.unread.append((self._place(node), f"the schema of `{shorten(schema_name)}` was not read"))
+            is_told = name in self._libraries or full in _REGISTRARS or name.rpartition(".")[2] in _INSIDES
+            if is_told or (isinstance(node, ast.Attribute) and full.startswith(_LIBRARY)):
                 skipped.update(map(id, children))
-            elif isinstance(node, (ast.Name, ast.Attribute)) and self._full_name(node) in _REGISTRARS:
-                self._tell_code(node, f"`{self._full_name(node)}`", "")
-                skipped.update(map(id, children))
-            elif isinstance(node, ast.Attribute) and self._full_name(node).startswith(_LIBRARY):
-                skipped.update(map(id, children))
-            elif isinstance(node, (ast.Name, ast.Attribute)) and source_of(node).rpartition(".")[2] in _INSIDES:
-                operator = _OPERATOR.search(source_of(node))
-                self._tell_code(node, f"`{shorten(source_of(node))}`", operator[1] if operator is not None else "")
-                skipped.update(map(id, children))
-            elif isinstance(node, ast.Constant) and node.value == "torch.library":
-                self._tell_code(node, "`torch.library`", "")
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _CALL.search(node.value):
-                self._tell_code(node, f"`{shorten(node.value)}`", "")
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _SCHEMA.fullmatch(node.value):
-                name = node.value.partition("(")[0].strip() or node.value
-                self.unread.append((self._place(node), f"the schema of `{shorten(name)}` was not read"))
 
     def _adds_to_unread(self, node: ast.expr) -> bool:
         """Whether a function is a method of an operator of `custom_op` that was not read, such as of one in a class."""
@@ -623,16 +612,11 @@ class _Reader:
             text = self._text(value, context.names) if isinstance(value, (ast.JoinedStr, ast.BinOp)) else None
             handed[name] = ast.Constant(text) if text is not None else self._value(value, context.names)
         self._called.add(definition.name)
-        inside = _Around(
-            definition.name,
-            decorated.name if decorated is not None else "",
-            context.place._replace(at=-1),
-            is_called=True,
-        )
+        name, place = decorated.name if decorated is not None else "", context.place._replace(at=-1)
+        inside = _Around(definition.name, name, place, is_called=True)
         self._read_body(definition.body, {**values, **handed}, (*context.around, inside))
 
     def _add_by_library(self, method: str, call: ast.Call, owner: _Library, context: _Context) -> None:
-        """A call of `Library.define` or `Library.impl`."""
         given = [*call.args]
         node = given[0] if given else _keyword(call, "schema") or _keyword(call, "op_name")
         text = self._text(node, context.names)
@@ -668,14 +652,8 @@ class _Reader:
             return
         whole = name if "(" in name else name + str(texts[1])
         namespace, _, schema = whole.partition("::")
-        row = RegistrationStatement(
-            namespace,
-            schema.partition("(")[0].strip(),
-            context.place,
-            " ".join(schema.split()),
-            tags=tuple(_tags(call)),
-        )
-        self.statements.append(row)
+        name, schema = schema.partition("(")[0].strip(), " ".join(schema.split())
+        self.statements.append(RegistrationStatement(namespace, name, context.place, schema, tags=tuple(_tags(call))))
 
     def _add_custom(self, call: ast.Call, function: FunctionNode | None, context: _Context) -> None:
         text = self._text(call.args[0], context.names) if call.args else None
@@ -690,12 +668,8 @@ class _Reader:
             return
         namespace, _, name = text.partition("::")
         given = self._text(_keyword(call, "schema"), context.names)
-        names = self._source_names(context.names)
         try:
-            written = WrittenArguments(frozenset(), [*_tags(call)])
-            if not given:
-                written = written._replace(arguments=written_names(_keyword(call, "mutates_args"), names))
-            schema = name + given if given else function_schema(name, function, written, names)
+            schema = name + given if given else self._function_schema(name, function, call, context.names)
         except Unread as reason:
             self.unread.append((context.place, f"the schema of `{text}` is not read: {reason}"))
             return

@@ -145,13 +145,7 @@ def tried_calls(calls: bytes, modules: Sequence[str]) -> TriedCalls:
     with _file_of(calls) as (folder, path):
         outcomes = _repeated(path, folder, "original", modules, twice=False)
         answer = cast("dict[str, Any]", answer_of("compared", [path, outcomes], (), doing="comparing calls"))
-        facts = {
-            str(name): [(str(kind), str(what), int(n)) for kind, what, n in rows]
-            for name, rows in answer["facts"].items()
-        }
-        return TriedCalls(
-            {str(name): int(n) for name, n in answer["calls"].items()}, facts, counted(read_records(path))
-        )
+        return TriedCalls(answer["calls"], answer["facts"], counted(read_records(path)))
 
 
 class CallComparison(NamedTuple):
@@ -182,11 +176,9 @@ def compared_calls(
         ]
         answer = cast("dict[str, Any]", answer_of("compared", [path, *sides], (), doing="comparing calls"))
         stored = counted(read_records(path))
-    skipped = {str(what): int(count) for what, count in answer["skipped"].items()}
-    skipped.update({f"not stored: {why}": count for why, count in stored.not_stored.items()})
+    skipped = {**answer["skipped"], **{f"not stored: {why}": count for why, count in stored.not_stored.items()}}
     differences = [_difference(*row, fields=fields) for row in answer["differences"]]
-    counts = {str(name): int(count) for name, count in answer["calls"].items()}
-    return CallComparison(differences, counts, {str(k): int(n) for k, n in answer["parts"].items()}, skipped)
+    return CallComparison(differences, answer["calls"], answer["parts"], skipped)
 
 
 def _difference(
@@ -215,10 +207,11 @@ def _repeated(
     doing = f"repeating calls with the {side}"
     first, ends = 0, 0
     while True:
-        told, reason, is_slow = "", "", False
+        told, lines, is_slow = "", "", False
         try:
             done = run_program("repeated", [calls, path, first, twice, namespaces], modules, doing)
-            told, reason = done.stdout, _end(done.returncode)
+            told, lines, status = done.stdout, last_words(done), done.returncode
+            reason = f"signal {-status}" if status < 0 else f"exit status {status}"
         except TooSlow as slow:
             reason, is_slow = str(slow), True
         marks = [line.removeprefix(MARK) for line in told.splitlines() if line.startswith(MARK)]
@@ -226,7 +219,6 @@ def _repeated(
             return path
         last = last_outcome(path)
         if not marks and (not is_slow or not os.path.exists(path)):
-            lines = last_words(done) if not is_slow else ""
             raise Fault.at(CALLS_NOT_READ, f"{doing} failed: {lines or reason}")
         number = int(marks[-1]) if marks else last + 1
         # A process that only takes long goes on where it was.
@@ -237,7 +229,3 @@ def _repeated(
             add_end(path, number, reason)
             number += 1
         first = number
-
-
-def _end(status: int) -> str:
-    return f"signal {-status}" if status < 0 else f"exit status {status}"

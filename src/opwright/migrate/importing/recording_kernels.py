@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from opwright.migrate.importing.operators import is_below_autograd
 from opwright.migrate.importing.registration import RegistrationStatement
-from opwright.syntax.cpp_functions import CppFunction, function_of, statements
+from opwright.syntax.cpp_functions import CppFunction, functions
 from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index
 
@@ -43,12 +43,8 @@ def with_recorded(
     read: Iterable[RegistrationStatement], sources: Iterable[CppSource]
 ) -> Iterator[RegistrationStatement]:
     """Registrations with the operators whose results kernels for devices give."""
-    defined: dict[str, _Function] = {}
-    for source in sources:
-        for statement in statements(source):
-            function = function_of(statement, source.path) if statement.body else None
-            if function is not None:
-                defined[function.name] = function, statement.body
+    given = [row for source in sources for row in functions(source)]
+    defined = {function.name: (function, statement.body) for function, statement in given if statement.body}
     bodies = {name.rpartition("::")[2]: function for name, function in defined.items()}
     for row in read:
         is_below = row.keys and row.kernel in defined and is_below_autograd(row.keys)
@@ -67,8 +63,6 @@ def recorded_call(function: CppFunction, body: Sequence[Token], bodies: Mapping[
 
 
 class _Results:
-    """The results of one function, and what it writes."""
-
     def __init__(
         self, function: CppFunction, body: Sequence[Token], bodies: Mapping[str, _Function], depth: int
     ) -> None:
@@ -120,8 +114,8 @@ class _Results:
                 return f"`{self._text(at + 1)}()`" if is_given or self._in_expression(opening + 1) else ""
             at = closing_index(self._body, opening) + 1
         sign = self._text(at) if self._text(at) in _OPERATORS else ""
-        if self._text(at + bool(sign)) == "=" and self._text(at + bool(sign) + 1) != "=" and (sign or at > index + 1):
-            start = at + bool(sign) + 1
+        start = at + len(sign) + 1
+        if self._text(start - 1) == "=" and self._text(start) != "=" and (sign or at > index + 1):
             is_given = self._text(start) in self._tensors and self._text(start + 1) == ";"
             return f"`{sign}=`" if is_given or self._in_expression(start) else ""
         return self._written_by_call(index)
@@ -147,14 +141,14 @@ class _Results:
         while (index < len(self._body) and self._text(index) not in (";", "}")) or self._text(index) == "}":
             token = self._body[index]
             is_call = self._text(index + 1) == "("
+            call = ""
             if token.kind == "name" and is_call and token.text not in _HOLDERS:
-                if call := self._of_call(index):
-                    return call
+                call = self._of_call(index)
                 index = closing_index(self._body, index + 1)
             elif token.kind == "name" and not is_call and self._begins_name(index):
                 call = self._of_operator(index) or self._of_variable(token.text)
-                if call:
-                    return call
+            if call:
+                return call
             index += 1
             if self._text(index) == "}" and self._text(index + 1) != ";" and self._text(index + 1) not in (",", ")"):
                 break
@@ -174,15 +168,13 @@ class _Results:
         return f"`{name}[...]`" if self._text(index + 1) == "[" and name not in self._lists else ""
 
     def _of_call(self, index: int) -> str:
-        name, before = self._text(index), self._text(index - 1)
+        name = self._text(index)
         end = closing_index(self._body, index + 1)
-        if _NEW.fullmatch(name) or name in _NO_TENSORS:
-            return ""
-        follows = self._text(end + 1) in (".", "->") and _NEW.fullmatch(self._text(end + 2))
-        if follows or self._text(index + 1) != "(":
+        is_new = self._text(end + 1) in (".", "->") and _NEW.fullmatch(self._text(end + 2))
+        if is_new or _NEW.fullmatch(name) or name in _NO_TENSORS:
             return ""
         names = {token.text for token in self._body[index + 1 : end]}
-        if before in (".", "->"):
+        if self._text(index - 1) in (".", "->"):
             return f"`{name}()`"
         first = index
         while self._text(first - 1) == "::":
@@ -225,8 +217,7 @@ class _Results:
         for index, token in enumerate(self._body):
             if token.text != name or not self._begins_name(index):
                 continue
-            if (start := self._given_at(index)) and (call := self._in_expression(start)):
-                return call
-            if call := self._changed(index):
+            start = self._given_at(index)
+            if call := (self._in_expression(start) if start else "") or self._changed(index):
                 return call
         return ""

@@ -71,6 +71,11 @@ class RegistrationStatement(NamedTuple):
     loses: str = ""
     refusal: str = ""
 
+    @property
+    def operator(self) -> tuple[str, str]:
+        """The namespace, and the name with the overload."""
+        return self.namespace, self.name
+
 
 def no_registrations(
     message: str, help: str, unread: Sequence[tuple[SourcePlace, str]], files: Sequence[SourceFile]

@@ -81,11 +81,8 @@ def call_chains(body: Sequence[Token], variable: str, source: CppSource) -> Iter
     """The calls of methods of a variable in a block, those that follow each other together."""
     index = 0
     while index + 3 < len(body):
-        if (
-            body[index].text != variable
-            or body[index + 1].text != "."
-            or (index and body[index - 1].text in (".", "::"))
-        ):
+        is_member = index > 0 and body[index - 1].text in (".", "::")
+        if body[index].text != variable or body[index + 1].text != "." or is_member:
             index += 1
             continue
         first, calls = index, []
@@ -98,7 +95,8 @@ def call_chains(body: Sequence[Token], variable: str, source: CppSource) -> Iter
             last = body[min(end, len(body) - 1)] if after is None or after.text != ";" else after
             place = SourcePlace(source.path, body[first].line, last.line, body[first].start)
             is_split = is_split_up(body[first : end + 1])
-            calls.append(RegistrationCall(method, arguments(body, opening), place, body[first].conditions, is_split))
+            given = arguments(body, opening, has_types=True)
+            calls.append(RegistrationCall(method, given, place, body[first].conditions, is_split))
             index = end
         if calls:
             yield CallChain(first, index, calls)

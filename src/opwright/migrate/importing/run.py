@@ -140,8 +140,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     python = python_files_with_registrations([file for file in files if file.path.endswith(".py")])
     headers = [file for file in files if file.path.endswith(CPP_HEADERS)]
     stem = os.path.splitext(os.path.basename(request.out))[0]
+    name = re.sub(r"\W", "_", stem)
     by_calls = arguments_of_functions(tried) if tried is not None else {}
-    options = ModuleOptions(request.namespace, re.sub(r"\W", "_", stem), request.written, by_calls)
+    options = ModuleOptions(request.namespace, name, request.written, by_calls)
     others = [file for file in files if file.path.endswith(CPP_SUFFIXES)]
     read = read_cpp_sources(cpp, request.macros, headers, others=others, options=options)
     if any(row.is_stable for row in read.statements) and read.modules:
@@ -153,7 +154,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         read = read._replace(statements=rows, modules=(), unread=[*read.unread, *told])
     from_python = read_python_sources(python)
     told_code = [(code.place, f"{code.text} may register operators and kernels") for code in from_python.code]
-    from_python = from_python._replace(unread=[*from_python.unread, *told_code])
+    unread = (*read.unread, *from_python.unread, *told_code)
     # Python defines operators for kernels of either C++ interface.
     is_stable = bool(read.statements) and all(row.is_stable for row in read.statements)
     statements = [*read.statements, *[row._replace(is_stable=is_stable) for row in from_python.statements]]
@@ -163,7 +164,6 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         process = explained(loaded, statements) if request.sources else whole_process(loaded)
         if not process.defined and not any(row.is_bound for row in statements):
             message = f"the sources explain none of the {process.registered} operators that the process has"
-            unread = (*read.unread, *from_python.unread)
             raise no_registrations(message, "name the sources of the modules", unread, files)
         statements = [*process.statements]
     else:
@@ -174,14 +174,14 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     statements = _with_callers_refused(statements, {*read.declared, *read.names})
     drafts = draft_derivatives(statements, read.classes) if request.derivatives else DraftedDerivatives()
     imported = _without_drafted(statements, drafts, request.fakes)
-    by_hand = {(operator.namespace, operator.name) for operator in imported.operators if operator.by_hand}
+    by_hand = {operator.key for operator in imported.operators if operator.by_hand}
     if not by_hand.isdisjoint(drafts.gradients):
         drafts = draft_derivatives(statements, read.classes, by_hand)
         imported = _without_drafted(statements, drafts, request.fakes)
     if not imported.operators:
         names = ", ".join([*request.sources, *request.modules])
         help = "name sources with `TORCH_LIBRARY`, `PYBIND11_MODULE` or `torch.library`"
-        reasons = (*imported.refused, *imported.left, *read.unread, *from_python.unread)
+        reasons = (*imported.refused, *imported.left, *unread)
         message = f"{'no operator is read from' if reasons else 'there are no registrations in'} {names or 'no source'}"
         raise no_registrations(message, help, reasons, files)
     if process is not None:
@@ -201,8 +201,7 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         *imported.left,
         *imported.refused,
         *read.staying,
-        *read.unread,
-        *from_python.unread,
+        *unread,
         *[(module.place, f"the module `{module.name}` has more than the library file") for module in partial],
     )
     top = os.path.dirname(os.path.abspath(request.sources[0])) if request.sources else ""
@@ -217,7 +216,6 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     undeclared.update(called)
     declarable = [function for function in undeclared.values() if _has_common_types(function, read.aliases)]
     kernels_header = f"{stem}_kernels.h"
-    name = re.sub(r"\W", "_", stem)
     if declarable or not includes:
         includes = (*includes, kernels_header)
     missing = [name for name, function in undeclared.items() if function not in declarable]
@@ -238,7 +236,6 @@ def read_operators(request: ImportRequest) -> ReadOperators:
     taken = _without([*imported.taken, *[row.place for row in drafts.taken]], staying)
     deletable = [*taken, *_whole(read.wholes, taken), *drafts.deletable]
     imported = imported._replace(left=left)
-    unread = (*read.unread, *from_python.unread)
     return ReadOperators(
         statements,
         imported,
@@ -263,9 +260,9 @@ def read_operators(request: ImportRequest) -> ReadOperators:
 
 def _with_refused(process: ExplainedLibrary, imported: ImportedOperators) -> ExplainedLibrary:
     """What a process has, with the operators that stay by hand because no library file can have them."""
-    entries = {(operator.namespace, operator.name) for operator in imported.operators}
+    entries = {operator.key for operator in imported.operators}
     rows = [row for row in process.statements if row.schema and not row.is_bound and not row.at_run_time]
-    refused = [f"{row.namespace}::{row.name}" for row in rows if (row.namespace, row.name) not in entries]
+    refused = [f"{row.namespace}::{row.name}" for row in rows if row.operator not in entries]
     more = [name for name in dict.fromkeys(refused) if name not in process.by_hand]
     return process._replace(by_hand=[*process.by_hand, *more], read=process.read - len(more))
 
@@ -281,13 +278,9 @@ def _without_drafted(
 ) -> ImportedOperators:
     """The operators without the kernels for Autograd whose place derivatives take."""
     drafted = set(drafts.taken)
-    formulas = {(row.namespace, row.name) for row in drafts.taken}
+    formulas = {row.operator for row in drafts.taken}
     return _with_outputs(
-        [
-            row._replace(gives="") if (row.namespace, row.name) in formulas else row
-            for row in statements
-            if row not in drafted
-        ],
+        [row._replace(gives="") if row.operator in formulas else row for row in statements if row not in drafted],
         fakes,
     )
 
@@ -305,42 +298,35 @@ def _with_callers_refused(
     namespace = most_common([operator.namespace for operator in operators])
     names = {*names, *[row.kernel for row in statements]}
     clashing = {
-        (operator.namespace, operator.name): min(callers(operator) & names)
+        operator.key: min(callers(operator) & names)
         for operator in operators
         if operator.namespace != namespace and callers(operator) & names
     }
     refusal = "the sources have `{}`, a name that generated headers give to callers: import `{}` into another file"
-    return [
-        row._replace(refusal=row.refusal or refusal.format(clashing[row.namespace, row.name], row.namespace))
-        if (row.namespace, row.name) in clashing
-        else row
-        for row in statements
-    ]
+    rows = []
+    for row in statements:
+        name = clashing.get(row.operator)
+        rows.append(row if name is None else row._replace(refusal=row.refusal or refusal.format(name, row.namespace)))
+    return rows
 
 
 def _with_outputs(statements: Sequence[RegistrationStatement], modules: Sequence[str]) -> ImportedOperators:
     """The operators, with declared outputs in place of kernels for Meta that modules prove to be these."""
-    imported = import_operators(statements)
     if not modules:
-        return imported
+        return import_operators(statements)
+    fakes = [row for row in statements if row.keys == (META.name,)]
+    proven = proven_outputs(modules, sorted({"::".join(row.operator) for row in fakes}))
+    declared = {row.operator: proven["::".join(row.operator)] for row in fakes if "::".join(row.operator) in proven}
 
-    faked = {(row.namespace, row.name) for row in statements if row.keys == (META.name,)}
-    proven = proven_outputs(modules, sorted(f"{namespace}::{name}" for namespace, name in faked))
-    declared = {key: proven["::".join(key)] for key in faked if "::".join(key) in proven}
-    others = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in declared]
-    by_hand = {
-        (operator.namespace, operator.name) for operator in import_operators(others).operators if operator.by_hand
-    }
-    replaced = {key for key in declared if key not in by_hand}
-    places = [row.place for row in statements if row.keys == (META.name,) and (row.namespace, row.name) in replaced]
-    remaining = [row for row in statements if row.keys != (META.name,) or (row.namespace, row.name) not in replaced]
-    imported = import_operators(remaining)
-    operators = [
-        operator._replace(outputs=declared[operator.namespace, operator.name])
-        if (operator.namespace, operator.name) in replaced
-        else operator
-        for operator in imported.operators
-    ]
+    def without_fakes() -> ImportedOperators:
+        return import_operators([row for row in statements if row.keys != (META.name,) or row.operator not in declared])
+
+    for operator in without_fakes().operators:
+        if operator.by_hand:
+            declared.pop(operator.key, None)
+    imported = without_fakes()
+    operators = [operator._replace(outputs=declared.get(operator.key, "")) for operator in imported.operators]
+    places = [row.place for row in fakes if row.operator in declared]
     return imported._replace(operators=tuple(operators), taken=(*imported.taken, *places))
 
 
@@ -356,7 +342,7 @@ def write_backend(imported: BackendImport, out: str, *, force: bool) -> Written:
     """Write the backend file. Raises Fault if it exists, unless the run may replace it."""
     write_user_files({out: imported.text.encode()}, force=force)
     taken = _without_lines(imported.taken, [place for place, _ in imported.left])
-    return Written(len(imported.kernels), _ranges(taken), imported.left)
+    return Written(len(imported.kernels), _shown_lines(_lines(taken)), imported.left)
 
 
 def write_import(request: ImportRequest, *, force: bool) -> Written:
@@ -373,7 +359,9 @@ def write_import(request: ImportRequest, *, force: bool) -> Written:
     whole_lines = _without_lines(read.deletable, [place for place, _ in read.imported.left])
     silent = [f"{operator.namespace}::{operator.name}" for operator in read.imported.operators if operator.is_silent]
     left, count = read.imported.left, len(read.imported.operators)
-    return Written(count, _ranges(whole_lines), left, read.left_out, read.told, silent, read.tried, [*contents][1:])
+    return Written(
+        count, _shown_lines(_lines(whole_lines)), left, read.left_out, read.told, silent, read.tried, [*contents][1:]
+    )
 
 
 def _added_files(request: ImportRequest, read: ReadOperators) -> dict[str, bytes]:
@@ -403,11 +391,7 @@ class CheckedImport(NamedTuple):
     @property
     def deletable(self) -> dict[str, str]:
         """The needless lines by file, such as `3-7, 12`."""
-        lines = {
-            path: sorted({line for first, last in ranges for line in range(first, last + 1)})
-            for path, ranges in self.edited.lines.items()
-        }
-        return {path: _range_text(numbers) for path, numbers in lines.items()}
+        return _shown_lines(self.edited.lines)
 
 
 def edit_sources(checked: CheckedImport, request: ImportRequest) -> EditedSources:
@@ -445,7 +429,7 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     gives = "`{}` gives the result of {}, which records gradients: these are gone"
     classes = "`{}` applies a class of autograd, whose gradients are gone"
     recording = {
-        (row.namespace, row.name): (classes if row.records else gives).format(row.kernel or row.by_hand, row.gives)
+        row.operator: (classes if row.records else gives).format(row.kernel or row.by_hand, row.gives)
         for row in sorted(read.statements, key=lambda row: bool(row.records))
         if row.gives or row.records
     }
@@ -455,10 +439,8 @@ def check_import(request: ImportRequest, torch: str, sink: Diagnostics) -> Check
     comparison = compare_registrations(
         before, after, Explanations(recording, read.drafts.gradients, wrong_types, read.drafts.raising)
     )
-    unproved = [row for row in read.statements if (row.namespace, row.name) not in comparison.proved]
-    comparison = comparison.without(
-        {(row.namespace, row.name) for row in read.statements if row.at_run_time or row.is_unread}
-    )
+    unproved = [row for row in read.statements if row.operator not in comparison.proved]
+    comparison = comparison.without({row.operator for row in read.statements if row.at_run_time or row.is_unread})
     undecided = [(row.place, f"`{row.name}`: {AT_RUN_TIME}") for row in read.statements if row.at_run_time]
     edited = _edited(
         read, [row.place for row in unproved], with_drafts=set(read.derivatives.taken).isdisjoint(unproved)
@@ -490,7 +472,6 @@ def record_calls(request: ImportRequest, command: Sequence[str], path: str, *, f
     """
     loaded = loaded_library(request.modules)
     calls, status = record_command(command, loaded.operators, request.modules)
-    with_path = {path: calls}
     recorded = RecordedCalls(calls, status, stored_counts(calls))
     if not recorded.counts.calls:
         namespaces = sorted({namespace for namespace, _ in loaded.operators})
@@ -498,7 +479,7 @@ def record_calls(request: ImportRequest, command: Sequence[str], path: str, *, f
         message = f"the command made no call of {operators} that could be stored; it ended with {status}"
         help = "a command that runs Python without `-I`, `-E` or `-S` is recorded, such as `pytest tests`"
         raise Fault.at(codes.CALLS_NOT_READ, message, help=help)
-    write_user_files(with_path, force=force)
+    write_user_files({path: calls}, force=force)
     return recorded
 
 
@@ -522,12 +503,12 @@ def _staying(
     """
     for row in statements:
         is_known = row.place.first > 0
-        is_generated = (row.namespace, row.name) in generated.definitions
+        is_generated = row.operator in generated.definitions
         if is_known and row.place in replaced:
             continue
         if is_generated and row.schema and is_known:
             continue
-        kernels = generated.kernels.get((row.namespace, row.name), {})
+        kernels = generated.kernels.get(row.operator, {})
         keys = tuple([key for key in row.keys if key not in kernels or (key != META.name and kernels[key].does)])
         yield row._replace(keys=keys, schema="" if is_generated else row.schema)
 
@@ -578,18 +559,14 @@ def _without(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> l
     """The places of statements of which nothing stays. What has no statement of its own stays with its lines."""
     staying_places = [*staying]
     statements = {(place.path, place.at) for place in staying_places if place.at >= 0}
-    lines = _lines([place for place in staying_places if place.at < 0])
-    return [
-        place
-        for place in places
-        if (place.path, place.at) not in statements and lines.get(place.path, set()).isdisjoint(_line_numbers(place))
-    ]
+    rest = [place for place in places if (place.path, place.at) not in statements]
+    return _without_lines(rest, [place for place in staying_places if place.at < 0])
 
 
 def _without_lines(places: Iterable[SourcePlace], staying: Iterable[SourcePlace]) -> list[SourcePlace]:
     """The places without a line that stays. A line may have several statements, some of which stay."""
-    staying_lines = _lines(staying)
-    return [place for place in places if staying_lines.get(place.path, set()).isdisjoint(_line_numbers(place))]
+    lines = _lines(staying)
+    return [place for place in places if lines.get(place.path, set()).isdisjoint(range(place.first, place.last + 1))]
 
 
 def _lines(places: Iterable[SourcePlace]) -> dict[str, set[int]]:
@@ -597,17 +574,13 @@ def _lines(places: Iterable[SourcePlace]) -> dict[str, set[int]]:
     lines: dict[str, set[int]] = {}
     for place in places:
         if place.first:
-            lines.setdefault(place.path, set()).update(_line_numbers(place))
+            lines.setdefault(place.path, set()).update(range(place.first, place.last + 1))
     return lines
 
 
-def _line_numbers(place: SourcePlace) -> range:
-    return range(place.first, place.last + 1)
-
-
-def _ranges(places: Iterable[SourcePlace]) -> dict[str, str]:
+def _shown_lines(lines: Mapping[str, Iterable[int]]) -> dict[str, str]:
     """The lines by file, such as `3-7, 12`."""
-    return {path: _range_text(sorted(lines)) for path, lines in _lines(places).items()}
+    return {path: _range_text(sorted(numbers)) for path, numbers in lines.items()}
 
 
 def _range_text(lines: Sequence[int]) -> str:

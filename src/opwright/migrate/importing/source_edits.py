@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
 from opwright.files.writer import check_links
-from opwright.migrate.importing.cpp_cuts import CppCutter, keeps_all_else
+from opwright.migrate.importing.cpp_cuts import CppCutter
 from opwright.migrate.importing.cuts import ByteEdit, BytePlaces, applied
 from opwright.migrate.importing.python_cuts import PythonCutter
 from opwright.migrate.importing.registration import SourcePlace
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.syntax.cpp_functions import Statement, function_of, statements
+from opwright.syntax.cpp_functions import Statement, functions, statements
 from opwright.syntax.cpp_source import CPP_SUFFIXES, CppSource, parse_cpp
 from opwright.syntax.cpp_tokens import Token, cpp_tokens
 
@@ -53,7 +54,7 @@ class EditedSources(NamedTuple):
     after: Mapping[str, str]
     moved: Sequence[HiddenKernel]
     empty: Sequence[str]
-    lines: Mapping[str, Sequence[tuple[int, int]]]
+    lines: Mapping[str, Collection[int]]
     stays: Sequence[tuple[SourcePlace, str]]
 
 
@@ -62,7 +63,7 @@ class _EditedSource(NamedTuple):
 
     text: str
     moved: Sequence[HiddenKernel] = ()
-    lines: Sequence[tuple[int, int]] = ()
+    lines: Collection[int] = ()
     stays: Sequence[tuple[SourcePlace, str]] = ()
 
 
@@ -85,16 +86,17 @@ def edited_sources(
     texts = {file.path: file for file in files}
     words = {path: frozenset(_WORD.findall(file.text)) for path, file in texts.items() if path.endswith(CPP_SUFFIXES)}
     edited: dict[str, _EditedSource] = {}
-    for path in by_path:
+    for path, places in by_path.items():
         if path not in texts:
             continue
-        elsewhere: frozenset[str] = frozenset().union(*[own for other, own in words.items() if other != path])
+        cutter: CppCutter | PythonCutter
         if path.endswith(".py"):
-            edited[path] = _edited_python(texts[path], by_path[path])
+            cutter = PythonCutter(texts[path].text)
         else:
+            elsewhere: frozenset[str] = frozenset().union(*[own for other, own in words.items() if other != path])
             is_included = any(os.path.basename(path) in file.text for other, file in texts.items() if other != path)
-            source = _CppEdit(texts[path], others.get(path, ()), elsewhere, is_included=is_included)
-            edited[path] = source.edited(by_path[path], kernels.get(path, ()))
+            cutter = CppCutter(texts[path].text, others.get(path, ()), elsewhere, is_included=is_included)
+        edited[path] = _edited(texts[path], cutter, places, kernels.get(path, ()))
     after = {path: row.text for path, row in edited.items() if row.text != texts[path].text}
     return EditedSources(
         {path: texts[path].text for path in after},
@@ -113,76 +115,55 @@ def _is_empty(path: str, text: str) -> bool:
     )
 
 
-def _left(path: str, places: Iterable[SourcePlace]) -> Iterator[tuple[SourcePlace, str]]:
-    """The places of a file that is not changed at all, with the reason; none if it may be."""
+def _edited(
+    file: SourceFile, cutter: CppCutter | PythonCutter, places: Sequence[SourcePlace], kernels: Sequence[HiddenKernel]
+) -> _EditedSource:
+    """A source without these statements, and with these kernels that others can name."""
     try:
-        check_links(path)
+        check_links(file.path)
     except Fault as fault:
-        yield from [(place, str(fault.diagnostic.message)) for place in places]
-
-
-def _edited_python(file: SourceFile, places: Sequence[SourcePlace]) -> _EditedSource:
-    if left := [*_left(file.path, places)]:
-        return _EditedSource(file.text, stays=left)
-    cutter = PythonCutter(file.text)
-    stays = [(place, reason) for place in places if (reason := _added(cutter, place))]
-    edits, lines, _ = cutter.edits()
+        return _EditedSource(file.text, stays=[(place, str(fault.diagnostic.message)) for place in places])
+    moves: list[ByteEdit] = []
+    moved: list[HiddenKernel] = []
+    stays: list[tuple[SourcePlace, str]] = []
+    moving = _MovedKernels(file, cutter.places)
+    for kernel in kernels:
+        edits, reason = moving.moves(kernel)
+        if reason:
+            stays.append((kernel.place, f"`{kernel.name}` cannot move out of its anonymous namespace: {reason}"))
+        else:
+            moved.append(kernel)
+            moves += edits
+    staying = {place for place, _ in stays}
+    together = "a loop, a function or a macro registers it with other things"
+    for place in places:
+        if place not in staying and (reason := cutter.add(place.at) if place.at >= 0 else together):
+            stays.append((place, reason))
+    cuts, lines, more = cutter.edits()
+    stays += [(SourcePlace(file.path, line, line), reason) for line, reason in more]
+    gone = [(edit.start, edit.end) for edit in cuts]
+    moves = [row for row in dict.fromkeys(moves) if not any(start <= row.start < end for start, end in gone)]
+    edits = [*cuts, *moving.merged(moves)]
     if not edits:
         return _EditedSource(file.text, stays=stays)
-    if not cutter.keeps_all_else():
+    if not cutter.keeps_all_else(edits):
         return _EditedSource(file.text, stays=[(place, _DIFFERENT) for place in places])
-    return _EditedSource(applied(cutter.places.raw, edits).decode(), lines=lines, stays=stays)
+    numbers = {line for first, last in lines for line in range(first, last + 1)}
+    return _EditedSource(applied(cutter.places.raw, edits).decode(), moved, numbers, stays)
 
 
-def _added(cutter: CppCutter | PythonCutter, place: SourcePlace) -> str:
-    """Why a statement stays; empty if it is cut."""
-    return cutter.add(place.at) if place.at >= 0 else "a loop, a function or a macro registers it with other things"
-
-
-class _CppEdit:
-    """The edits of one source."""
-
-    def __init__(
-        self, file: SourceFile, others: Sequence[int], elsewhere: frozenset[str], *, is_included: bool
-    ) -> None:
+class _MovedKernels:
+    def __init__(self, file: SourceFile, places: BytePlaces) -> None:
         self._file = file
         self._text = file.text.replace("\r\n", "\n")
-        self._others = others
-        self._elsewhere = elsewhere
-        self._is_included = is_included
-        self._places = BytePlaces(file.text)
+        self._newline = b"\r\n" if "\r\n" in file.text else b"\n"
+        self._places = places
 
-    def edited(self, places: Sequence[SourcePlace], kernels: Sequence[HiddenKernel]) -> _EditedSource:
-        """The source without these statements, and with these kernels that others can name."""
-        if left := [*_left(self._file.path, places)]:
-            return _EditedSource(self._file.text, stays=left)
-        source = parse_cpp(self._file.path, self._file.text)
-        moves: list[ByteEdit] = []
-        moved: list[HiddenKernel] = []
-        stays: list[tuple[SourcePlace, str]] = []
-        for kernel in kernels:
-            edits, reason = self._moves(kernel, source)
-            if reason:
-                stays.append((kernel.place, f"`{kernel.name}` cannot move out of its anonymous namespace: {reason}"))
-            else:
-                moved.append(kernel)
-                moves += edits
-        staying = {place for place, _ in stays}
-        cutter = CppCutter(self._file.text, self._others, self._elsewhere, is_included=self._is_included)
-        rest = [place for place in places if place not in staying]
-        stays += [(place, reason) for place in rest if (reason := _added(cutter, place))]
-        cuts, lines, more = cutter.edits()
-        stays += [(SourcePlace(self._file.path, line, line), reason) for line, reason in more]
-        gone = [(edit.start, edit.end) for edit in cuts]
-        moves = [row for row in dict.fromkeys(moves) if not any(start <= row.start < end for start, end in gone)]
-        edits = [*cuts, *self._merged(moves)]
-        if not edits:
-            return _EditedSource(self._file.text, stays=stays)
-        if not keeps_all_else(self._places.raw, edits):
-            return _EditedSource(self._file.text, stays=[(place, _DIFFERENT) for place in places])
-        return _EditedSource(applied(self._places.raw, edits).decode(), moved, lines, stays)
+    @cached_property
+    def _source(self) -> CppSource:
+        return parse_cpp(self._file.path, self._file.text)
 
-    def _merged(self, moves: Sequence[ByteEdit]) -> list[ByteEdit]:
+    def merged(self, moves: Sequence[ByteEdit]) -> list[ByteEdit]:
         """Edits without a namespace that would be empty, where one function that moves follows another."""
         left = sorted(moves)
         for first, second in pairwise(left[:]):
@@ -192,24 +173,19 @@ class _CppEdit:
                 left.remove(second)
         return left
 
-    def _moves(self, kernel: HiddenKernel, source: CppSource) -> tuple[list[ByteEdit], str]:
+    def moves(self, kernel: HiddenKernel) -> tuple[list[ByteEdit], str]:
         """What takes a kernel out of the anonymous namespace, or makes it not static, and gives it its new name.
 
         Or the reason why it stays where it is.
         """
-        plain = kernel.name.rpartition("::")[2]
-        declarations = [
-            statement
-            for statement in statements(source)
-            if (function := function_of(statement, source.path)) is not None and function.name == kernel.name
-        ]
+        source, plain = self._source, kernel.name.rpartition("::")[2]
+        declarations = [statement for function, statement in functions(source) if function.name == kernel.name]
         # An outer namespace without a name would need more braces.
         if not declarations or any("" in statement.scope[:-1] for statement in declarations):
             return [], "namespaces without a name are around each other, or it is no plain function"
         directives = [
             token.start for token in cpp_tokens(self._text, with_directives=True) if token.kind == "directive"
         ]
-        newline = b"\r\n" if "\r\n" in self._file.text else b"\n"
         edits: list[ByteEdit] = []
         for statement in declarations:
             start, end = _extent(statement, source)
@@ -219,11 +195,11 @@ class _CppEdit:
             edits += [ByteEdit(self._places.byte(token.start), self._after_word(token)) for token in words]
             if statement.scope[-1:] == ("",):
                 first, last = self._places.byte(start), self._places.byte(end)
-                edits.append(ByteEdit(first, first, _END.replace(b"\n", newline)))
-                edits.append(ByteEdit(last, last, _BEGIN.replace(b"\n", newline)))
+                edits.append(ByteEdit(first, first, _END.replace(b"\n", self._newline)))
+                edits.append(ByteEdit(last, last, _BEGIN.replace(b"\n", self._newline)))
         if kernel.proposed == plain:
             return edits, ""
-        renamed = self._renamed(source, plain, kernel.proposed)
+        renamed = self._renamed(plain, kernel.proposed)
         return ([*edits, *renamed], "") if renamed else ([], f"other things have its name, or `{kernel.proposed}`")
 
     def _after_word(self, token: Token) -> int:
@@ -231,23 +207,19 @@ class _CppEdit:
         end = self._places.byte(token.end)
         return end + (self._places.raw[end : end + 1] in (b" ", b"\t"))
 
-    def _renamed(self, source: CppSource, plain: str, proposed: str) -> list[ByteEdit]:
+    def _renamed(self, plain: str, proposed: str) -> list[ByteEdit]:
         """What gives all uses of a function another name; none if a use may be one of another thing."""
         named: list[Token] = []
-        for before, token in pairwise([source.tokens[0], *source.tokens]):
+        for before, token in pairwise([self._source.tokens[0], *self._source.tokens]):
             if token.kind == "name" and token.text == plain:
                 if before.text in (".", "->"):
                     return []
                 named.append(token)
             elif token.text == proposed:
                 return []
-        words: Collection[str] = {
-            word
-            for token in cpp_tokens(self._text, with_directives=True)
-            if token.kind == "directive"
-            for word in _WORD.findall(token.text)
-        }
-        if {plain, proposed}.intersection(words):
+        tokens = cpp_tokens(self._text, with_directives=True)
+        directives = " ".join([token.text for token in tokens if token.kind == "directive"])
+        if not {plain, proposed}.isdisjoint(_WORD.findall(directives)):
             return []
         new = proposed.encode()
         return [ByteEdit(self._places.byte(token.start), self._places.byte(token.end), new) for token in named]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Final
@@ -141,15 +142,4 @@ def _rule(folder: str, line: str) -> _Rule | None:
 
 def _shell_pattern(part: str) -> str:
     """A pattern of git in the form of `fnmatch`, which has no backslashes and begins complements with `!` alone."""
-    pattern, index = "", 0
-    while index < len(part):
-        if part[index] == "\\" and index + 1 < len(part):
-            index += 1
-            pattern += f"[{part[index]}]"
-        elif part.startswith("[^", index):
-            index += 1
-            pattern += "[!"
-        else:
-            pattern += part[index]
-        index += 1
-    return pattern
+    return re.sub(r"\\(.)|\[\^", lambda match: f"[{match[1]}]" if match[1] else "[!", part, flags=re.DOTALL)

@@ -13,14 +13,14 @@ from opwright.source.terminal import counted
 
 #: A kind of fact -> what is said of it, with the argument.
 _TOLD: Final = {
-    "writes": "the kernel writes `{}`, which the schema does not say: write `Tensor(a!) {}`",
-    "overlaps": "elements of `{}`, which is written, share memory: write `overlap: allowed`",
-    "shares": "a result has memory of `{}`, as `Tensor(a)` says",
-    "returns": "it returns `{}` itself, as `Tensor(a)` says",
+    "writes": "the kernel writes `{0}`, which the schema does not say: write `Tensor(a!) {0}`",
+    "overlaps": "elements of `{0}`, which is written, share memory: write `overlap: allowed`",
+    "shares": "a result has memory of `{0}`, as `Tensor(a)` says",
+    "returns": "it returns `{0}` itself, as `Tensor(a)` says",
     "records": f"gradients flow through the kernel: {RECORDS}",
-    "fake": "its fake is wrong: {}",
+    "fake": "its fake is wrong: {0}",
 }
-_OF_FUNCTIONS: Final = "it writes `{}`, as the schema in the file says"
+_OF_FUNCTIONS: Final = "it writes `{0}`, as the schema in the file says"
 #: What is said for each kind even if the schema says it.
 _ALWAYS: Final = frozenset(("writes", "overlaps", "records", "fake"))
 
@@ -44,31 +44,29 @@ def arguments_of_functions(tried: TriedCalls) -> dict[str, dict[str, int]]:
 
 def with_tried(statements: Sequence[RegistrationStatement], tried: TriedCalls) -> list[RegistrationStatement]:
     """Statements with notes about what calls show, and with the kernels that record gradients."""
-    keys = [(row.namespace, row.name, key) for row in statements for key in row.keys]
+    keys = [(*row.operator, key) for row in statements for key in row.keys]
     graded = {(namespace, name) for namespace, name, key in keys if key.startswith("Autograd")}
     below = {(space, name) for space, name, key in keys if key != META.name and is_below_autograd([key])} - graded
     rows = []
-    losing = {name.rpartition(".")[2]: name for name in tried.calls if "::" not in name and _loses(name, tried)}
+    losing = {
+        name.rpartition(".")[2]: name
+        for name in tried.calls
+        if "::" not in name and tried.of(name, "loses") and not tried.of(name, "records")
+    }
     for row in statements:
         operator = f"{row.namespace}::{row.name}"
         if row.is_bound and row.schema and row.name in losing:
             ((_, count),) = tried.of(losing[row.name], "loses")
-            row = row._replace(
-                loses=f"{_shown_count(count, tried.calls[losing[row.name]])} that results have no gradients"
-            )
+            told = f"{_shown_count(count, tried.calls[losing[row.name]])} that results have no gradients"
+            row = row._replace(loses=told)
         if row.schema and not row.is_bound:
-            is_below = (row.namespace, row.name) in below
+            is_below = row.operator in below
             row = row._replace(notes=(*row.notes, *_notes(operator, tried, is_below=is_below)))
-        is_called = bool(row.keys) and is_below_autograd(row.keys) and (row.namespace, row.name) in below
+        is_called = bool(row.keys) and is_below_autograd(row.keys) and row.operator in below
         if is_called and row.kernel and not row.gives and tried.of(operator, "records"):
             row = row._replace(gives="operators, as calls show")
         rows.append(row)
     return rows
-
-
-def _loses(name: str, tried: TriedCalls) -> bool:
-    """Whether calls show that the results of a function have no gradients."""
-    return bool(tried.of(name, "loses")) and not tried.of(name, "records")
 
 
 def _shown_count(count: int, calls: int) -> str:
@@ -81,10 +79,8 @@ def _notes(operator: str, tried: TriedCalls, *, is_below: bool) -> Iterator[str]
         if kind == "records" and not is_below:
             continue
         for name, count in tried.of(operator, kind):
-            if kind == "returns" and name in written:
-                continue
-            shown = _TOLD[kind].format(*[name] * _TOLD[kind].count("{}"))
-            yield f"{_shown_count(count, tried.calls[operator])} that {shown}"
+            if kind != "returns" or name not in written:
+                yield f"{_shown_count(count, tried.calls[operator])} that {_TOLD[kind].format(name)}"
 
 
 def tried_lines(tried: TriedCalls) -> list[str]:
@@ -95,8 +91,8 @@ def tried_lines(tried: TriedCalls) -> list[str]:
             # Functions of modules have no schema before they are operators.
             text = _TOLD[kind] if "::" in operator or kind != "writes" else _OF_FUNCTIONS
             for name, count in tried.of(operator, kind):
-                shown = text.format(*[name] * text.count("{}"))
-                lines.append(f"tried: `{operator}`: in {count} of {counted(tried.calls[operator], 'call')}, {shown}")
+                calls = counted(tried.calls[operator], "call")
+                lines.append(f"tried: `{operator}`: in {count} of {calls}, {text.format(name)}")
     raised = sum(tried.stored.calls.values()) - sum(tried.calls.values())
     lines.append(
         f"tried with the original: {counted(len(tried.calls), 'operator')}, "

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import ast
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from opwright.dialects.python_source import PARSE_ERRORS
 from opwright.migrate.importing.comparison import (
+    IMPLIED_TAGS,
     OperatorKey,
     RegisteredSide,
     RegistrationDifference,
     raises_in_backward,
 )
 from opwright.migrate.importing.explained import operator_of_function, shown_names
-from opwright.migrate.importing.function_signatures import (
-    KnownArgument,
-    arguments_of_schema,
-    arguments_of_signature,
-)
 from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator
+from opwright.migrate.importing.pybind import python_names
 from opwright.migrate.importing.recorded_calls import CallComparison
+from opwright.schema.fault import SchemaFault
+from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import are, counted
+
+#: How pybind11 names an argument that has no name.
+_UNNAMED: Final = re.compile(r"arg\d+")
+
 
 _COMPARED: Final = (
     "schemas, tags, alias analyses, the keys that have kernels, which of these are fallthroughs, and fakes, rules and "
@@ -39,8 +46,31 @@ _WAYS: Final = {
     "autocast": "under autocast",
     "tangents": "in forward mode",
 }
-#: Tags that follow from the name or the kind of an operator.
-_IMPLIED_TAGS: Final = frozenset(("inplace", "out"))
+
+
+class KnownArgument(NamedTuple):
+    """An argument: its name, whether it is given by name alone, and its default, None for none or an unknown one.
+
+    A name is empty if nothing says it. A default is the text of its value.
+    """
+
+    name: str
+    is_keyword: bool
+    has_default: bool
+    default: str | None
+
+    def differs(self, other: KnownArgument) -> str | None:
+        """What another function says otherwise of this argument; None if nothing does."""
+        if self.name and self.name != other.name:
+            return f"its argument `{self.name}` is `{other.name}` in the port"
+        if self.is_keyword != other.is_keyword:
+            kinds = ["by name alone" if side.is_keyword else "by position too" for side in (self, other)]
+            return f"its argument `{other.name}` is given {kinds[0]}, and {kinds[1]} in the port"
+        shown = [_default(side) for side in (self, other)]
+        if self.has_default != other.has_default or (None not in shown and shown[0] != shown[1]):
+            was, now = (text or "a default" for text in shown)
+            return f"its argument `{other.name}` has {was}, and {now} in the port"
+        return None
 
 
 class ProcessComparison(NamedTuple):
@@ -71,12 +101,9 @@ class ProcessComparison(NamedTuple):
     @property
     def not_compared(self) -> list[str]:
         """What of functions and of calls was not compared, with counts."""
-        rows = []
-        if self.unread:
-            rows.append(f"names and defaults of arguments of {counted(self.unread, 'function')} of modules")
-        if self.calls is None:
-            return rows
-        rows += [f"{what} ({counted(count, 'call')})" for what, count in self.calls.skipped.items()]
+        rows = [f"names and defaults of arguments of {counted(self.unread, 'function')} of modules"] * bool(self.unread)
+        if self.calls is not None:
+            rows += [f"{what} ({counted(count, 'call')})" for what, count in self.calls.skipped.items()]
         if self.uncalled:
             rows.append(f"{counted(len(self.uncalled), 'operator')} without a call: {shown_names(self.uncalled)}")
         return rows
@@ -120,12 +147,11 @@ def compare_processes(
             continue
         differences += _facts(operator, old, new)
         differences += _keys(operator, old, new, generated, unknown)
-    for operator in port.operators.keys() - original.operators.keys():
-        if operator[0] in namespaces:
-            differences.append(_difference("added", operator, "the original does not register it"))
+    added = sorted(port.operators.keys() - original.operators.keys())
+    more = [operator for operator in added if operator[0] in namespaces]
+    differences += [_difference("added", operator, "the original does not register it") for operator in more]
     differences += _others(original.others, port.others)
     named = {name.partition(".")[0] for _, name in port.operators}
-    added = sorted(port.operators.keys() - original.operators.keys())
     schemas = {name: port.operators[namespace, name].schema for namespace, name in added}
     unread = 0
     for module, name in original.functions:
@@ -158,10 +184,9 @@ def _difference(kind: str, operator: Sequence[str], text: str) -> RegistrationDi
 
 
 def _facts(operator: OperatorKey, old: LoadedOperator, new: LoadedOperator) -> Iterator[RegistrationDifference]:
-    """What differs beside kernels."""
     for what, before, after in (
         ("schema", old.schema, new.schema),
-        ("tags", _shown(old.tags - _IMPLIED_TAGS), _shown(new.tags - _IMPLIED_TAGS)),
+        ("tags", ", ".join(sorted(old.tags - IMPLIED_TAGS)), ", ".join(sorted(new.tags - IMPLIED_TAGS))),
         ("alias analysis", old.alias_analysis, new.alias_analysis),
     ):
         if before != after:
@@ -192,17 +217,10 @@ def _overloads(
 
 
 def _differing_arguments(was: Sequence[KnownArgument], now: Sequence[KnownArgument]) -> Iterator[str]:
-    """How the arguments of an overload differ from those of the port."""
     if len(was) != len(now):
         yield f"it takes {counted(len(was), 'argument')}, and the port takes {len(now)}"
         return
-    for before, after in zip(was, now, strict=True):
-        if (fact := before.differs(after)) is not None:
-            yield fact
-
-
-def _shown(names: Collection[str]) -> str:
-    return ", ".join(sorted(names))
+    yield from filter(None, map(KnownArgument.differs, was, now))
 
 
 def _keys(
@@ -236,3 +254,71 @@ def _others(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) 
             for name in side.get(key, ()):
                 if name not in elsewhere:
                     yield RegistrationDifference(kind, name, f"a kernel for {key} of an operator of another library")
+
+
+def _default(argument: KnownArgument) -> str | None:
+    if not argument.has_default:
+        return "no default"
+    return None if argument.default is None else f"the default `{argument.default}`"
+
+
+def arguments_of_signature(text: str) -> list[KnownArgument] | None:
+    """The arguments in the first line of a function's text; None if that is no signature.
+
+    >>> [tuple(row) for row in arguments_of_signature("f(x: torch.Tensor, *, by: float = 1.0) -> None")]
+    [('x', False, False, None), ('by', True, True, '1')]
+    >>> arguments_of_signature("f(x: a::B)") is None
+    True
+    """
+    # The value of an object has a form that Python does not read.
+    text = re.sub(r"= <[^<>]*>", "= ...", text)
+    try:
+        (function,) = ast.parse(f"def {text}: ...").body
+    except PARSE_ERRORS:
+        return None
+    if not isinstance(function, ast.FunctionDef) or function.args.vararg or function.args.kwarg:
+        return None
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(given.defaults)), *given.defaults]
+    rows = [*zip(positional, defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    names = python_names([argument.arg for argument, _ in rows])
+    arguments = []
+    for number, (name, (_, default)) in enumerate(zip(names, rows, strict=True)):
+        value = None
+        # A default that is no constant of Python has no value.
+        with contextlib.suppress(*PARSE_ERRORS, TypeError):
+            value = _text(ast.literal_eval(default)) if default is not None else None
+        name = "" if _UNNAMED.fullmatch(name) else name
+        arguments.append(KnownArgument(name, number >= len(positional), default is not None, value))
+    return arguments
+
+
+def arguments_of_schema(text: str) -> list[KnownArgument] | None:
+    """The arguments of an operator; None if the schema cannot be read.
+
+    >>> [tuple(row) for row in arguments_of_schema("f(Tensor x, *, float by=1., int[] n=[1]) -> ()")]
+    [('x', False, False, None), ('by', True, True, '1'), ('n', True, True, '[1]')]
+    """
+    try:
+        arguments = read_written_schema(text).arguments
+    except SchemaFault:
+        return None
+    rows = []
+    for number, argument in enumerate(arguments.all):
+        value = argument.default_value
+        # What has a name of its own, such as `Mean`, is no value of Python.
+        default = _text(value) if value is not None or argument.default == "None" else None
+        is_keyword = number >= len(arguments.positional)
+        rows.append(KnownArgument(argument.name, is_keyword, argument.default is not None, default))
+    return rows
+
+
+def _text(value: object) -> str | None:
+    """A value as text, the same for a number of C++ and of Python, whatever the width of the C++ one."""
+    if isinstance(value, (list, tuple)):
+        texts = [_text(part) for part in value]
+        return None if None in texts else f"[{', '.join(map(str, texts))}]"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:.7g}"
+    return repr(value) if value is None or isinstance(value, (bool, str)) else None

@@ -14,23 +14,9 @@ from opwright.syntax.cpp_source import CppSource
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, text_of
 
 #: Words that begin statements which register nothing by themselves.
-_CONTROL: Final = frozenset(
-    (
-        "if",
-        "else",
-        "for",
-        "while",
-        "do",
-        "switch",
-        "case",
-        "return",
-        "using",
-        "typedef",
-        "static_assert",
-        "try",
-        "catch",
-    )
-)
+_CONTROL: Final = frozenset((
+    "if", "else", "for", "while", "do", "switch", "case", "return", "using", "typedef", "static_assert", "try", "catch",
+))  # fmt: skip
 _BOUNDARIES: Final = (";", "{", "}")
 _OBJECT_MACROS: Final = ("MAKE_TORCH_LIBRARY", "MAKE_TORCH_LIBRARY_IMPL")
 _TEXT: Final = re.compile(r'"(\w+)"')
@@ -67,31 +53,23 @@ def unread_statements(body: Sequence[Token], read: Iterable[tuple[int, int]], va
     statement: list[Token] = []
     index = 0
     while index <= len(body):
-        token = body[index] if index < len(body) else None
-        if token is not None and index not in gone and token.text not in _BOUNDARIES:
-            end = closing_index(body, index) if token.text in ("(", "[") else index
+        text = body[index].text if index < len(body) else ";"
+        is_over = text in _BOUNDARIES or index in gone
+        if not is_over:
+            end = closing_index(body, index) if text in ("(", "[") else index
             statement += [body[at] for at in range(index, min(end + 1, len(body))) if at not in gone]
             index = max(end, index)
-            following = body[index + 1] if index + 1 < len(body) else None
-            ends = len(statement) > 2 and token.text == "(" and _begins_other(statement, following)
-            if not ends:
-                index += 1
-                continue
-        if _may_register(statement, variable):
-            yield statement
-        statement = []
+            # What follows a bracket may be no part of the statement: it was a macro, or a condition.
+            is_call = text == "(" and len(statement) > 2 and statement[0].kind == "name" and statement[1].text == "("
+            is_over = is_call and (index + 1 >= len(body) or body[index + 1].kind == "name")
+        if is_over:
+            if _may_register(statement, variable):
+                yield statement
+            statement = []
         index += 1
 
 
-def _begins_other(statement: Sequence[Token], following: Token | None) -> bool:
-    """Whether what follows a bracket is no part of the statement: it was a macro, or a condition."""
-    is_call = statement[0].kind == "name" and statement[1].text == "("
-    return is_call and (following is None or following.kind == "name")
-
-
 def _may_register(statement: Sequence[Token], variable: str) -> bool:
-    if not statement:
-        return False
     if any(token.text == variable for token in statement):
         return True
     calls = any(token.kind == "name" and after.text == "(" for token, after in pairwise(statement))
@@ -177,7 +155,7 @@ def with_unread(
 ) -> list[RegistrationStatement]:
     """Statements with one for each operator and each place that may register a kernel for it."""
     rows = [*statements]
-    operators = {(row.namespace, row.name): row for row in statements if row.schema}
+    operators = {row.operator: row for row in statements if row.schema}
     for code in unread:
         if code.defines:
             continue

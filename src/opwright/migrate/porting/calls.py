@@ -89,7 +89,8 @@ class CallPorter:
             return None
         since = self._state.operators.missing_until(chosen)
         if since is not None:
-            self._state.leave(node, f"PyTorch {_shown(self._state.target)} has no operator `{name}`", since)
+            release = "{}.{}".format(*self._state.target)
+            self._state.leave(node, f"PyTorch {release} has no operator `{name}`", since)
             return None
         return _Call(self._state, node, chosen, written).value()
 
@@ -119,13 +120,7 @@ class CallPorter:
         return None if filled is None else self.operator(node, f"{name}_", [filled, right])
 
 
-def _shown(release: tuple[int, int]) -> str:
-    return f"{release[0]}.{release[1]}"
-
-
 class _Call:
-    """The call of one overload."""
-
     def __init__(
         self, state: FileState, node: Node, chosen: ChosenOverload[CppValue], inner: tuple[str, bool] | None
     ) -> None:
@@ -143,8 +138,7 @@ class _Call:
         if function is not None and self._can_take(function):
             self._state.take(StableName(function.name, _OPS, function.since), self._node)
             return self._written(function.name, function.parameters)
-        literal = self._literal_fill()
-        if literal is not None:
+        if (literal := self._literal_fill()) is not None:
             return literal
         helper = HELPERS.get(overload)
         if helper is not None and self._can_help(helper):
@@ -166,17 +160,18 @@ class _Call:
     def _literal_fill(self) -> CppValue | None:
         """A fill with a number that is written out, which `ops.h` takes as a floating-point number."""
         overload = self._schema.name.text
-        text = self._texts.get("value" if overload == "fill_.Scalar" else "fill_value", "")
-        if overload not in ("fill_.Scalar", "full") or not _LITERAL.fullmatch(text) or len(text) > 15:
+        parameters: tuple[str, ...]
+        if overload == "fill_.Scalar":
+            name, since, parameters = "torch::stable::fill_", (2, 9), ("self", "value")
+        elif overload == "full" and "dtype" in self._texts:
+            name, since, parameters = "torch::stable::full", (2, 10), ("size", "fill_value", *_OF_OPTIONS)
+        else:
             return None
-        if overload == "full" and "dtype" not in self._texts:
+        text = self._texts.get(parameters[1], "")
+        is_taken = _LITERAL.fullmatch(text) and len(text) <= 15
+        if not is_taken or not self._state.take(StableName(name, _OPS, since), self._node):
             return None
-        name = "fill_" if overload == "fill_.Scalar" else "full"
-        since = (2, 9) if name == "fill_" else (2, 10)
-        if not self._state.take(StableName(f"torch::stable::{name}", _OPS, since), self._node):
-            return None
-        parameters = ("self", "value") if name == "fill_" else ("size", "fill_value", *_OF_OPTIONS)
-        return self._written(f"torch::stable::{name}", parameters)
+        return self._written(name, parameters)
 
     def _through_dispatcher(self) -> CppValue | None:
         schema = self._schema
@@ -222,7 +217,6 @@ class _Call:
 
 
 def _argument_texts(chosen: ChosenOverload[CppValue]) -> dict[str, str]:
-    """The texts of a call by parameter, those of options as well."""
     texts: dict[str, str] = {}
     for argument in chosen.given:
         value = argument.value

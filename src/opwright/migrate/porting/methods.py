@@ -12,6 +12,7 @@ from opwright.migrate.porting.names import name_within
 from opwright.migrate.porting.stable_api import FACTS, METHODS, NAMES, StableName
 from opwright.migrate.porting.state import NO_OPTIONS, FileState
 from opwright.migrate.porting.values import UNKNOWN, CppValue, OptionTexts
+from opwright.source.records import NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,24 +34,28 @@ _FIELDS: Final = ("dtype", "layout", "device", "pin_memory")
 _CPU: Final = "torch::stable::Device(torch::headeronly::DeviceType::{})"
 
 
-class MethodCall:
+class MethodCall(NamedTuple):
     """A call of a method: its object, its name with the arguments of its template, and its arguments.
 
-    `texts` are what stands between the parentheses, and the `.` or `->` before the name.
+    `inner` is what stands between the parentheses, and `operator` the `.` or `->` before the name.
     """
 
-    def __init__(
-        self, node: Node, value: CppValue, name: str, values: Sequence[CppValue], texts: tuple[str, str]
-    ) -> None:
-        self.node: Final = node
-        self.value: Final = value
-        self.name: Final = name
-        base, _, template = name.removeprefix("template ").strip().partition("<")
-        self.base: Final = base.strip()
-        self.template: Final = template.removesuffix(">").strip()
-        self.values: Final = values
-        self.inner: Final = texts[0]
-        self.operator: Final = texts[1]
+    node: Node
+    value: CppValue
+    name: str
+    values: Sequence[CppValue]
+    inner: str
+    operator: str
+
+    @property
+    def base(self) -> str:
+        """The name without a template."""
+        return self.name.removeprefix("template ").partition("<")[0].strip()
+
+    @property
+    def template(self) -> str:
+        """The arguments of the template."""
+        return self.name.partition("<")[2].strip().removesuffix(">").strip()
 
     def object(self) -> str:
         """The object as the argument of a function."""
@@ -151,12 +156,12 @@ class MethodPorter:
         element = called.template
         if not element:
             return CppValue(f"{called.owner()}data_ptr({called.inner})", "other")
-        constant = re.fullmatch(r"const\s+(.*)|(.*?)\s+const", element)
-        plain = (constant[1] or constant[2]) if constant is not None else element
         if not self._state.has((2, 10)):
             return CppValue(f"static_cast<{element}*>({called.owner()}data_ptr())", "other")
-        method = "const_data_ptr" if constant is not None else "mutable_data_ptr"
-        return CppValue(f"{called.owner()}{method}<{plain}>()", "other")
+        constant = re.fullmatch(r"const\s+(.*)|(.*?)\s+const", element)
+        if constant is None:
+            return CppValue(f"{called.owner()}mutable_data_ptr<{element}>()", "other")
+        return CppValue(f"{called.owner()}const_data_ptr<{constant[1] or constant[2]}>()", "other")
 
     def _options(self, called: MethodCall) -> CppValue | None:
         if not called.value.is_plain:
@@ -278,7 +283,7 @@ class MethodPorter:
             return None
         parts = options or OptionTexts()
         dtype = parts.dtype or ("std::nullopt" if parts.device else "")
-        texts = [value.text for value in given] + [text for text in (dtype, parts.device) if text]
+        texts = [*[value.text for value in given], *filter(None, [dtype, parts.device])]
         return CppValue(f"{helper.text}({', '.join(texts)})", "Tensor")
 
     def _tensor(self, node: Node, values: Sequence[CppValue]) -> CppValue | None:
@@ -291,8 +296,7 @@ class MethodPorter:
 
 def _with_field(options: OptionTexts, field: str, text: str) -> OptionTexts:
     """OptionTexts with another text of one field, which are no longer all those of a tensor."""
-    texts = {name: text if name == field else getattr(options, name) for name in _FIELDS}
-    return OptionTexts(**texts)
+    return options._replace(**{"tensor": "", field: text})
 
 
 def _as_device(value: CppValue) -> str:

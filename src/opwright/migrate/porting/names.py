@@ -53,11 +53,10 @@ class NamePorter:
 
     def known(self, name: str, node: Node) -> CppValue | None:
         """The stable name in place of a name of PyTorch without namespace; None if there is none for the target."""
-        head, rest = name, ""
+        head = name
         while head and head not in NAMES:
-            head, _, last = head.rpartition("::")
-            rest = f"::{last}{rest}"
-        row = NAMES.get(head)
+            head = head.rpartition("::")[0]
+        row, rest = NAMES.get(head), name[len(head) :]
         if row is None or (rest and not row.type and head not in ("DeviceType", "Tensor")):
             return None
         return self._taken(row, node, rest)

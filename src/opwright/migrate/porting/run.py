@@ -176,23 +176,18 @@ def write_port(ported: Ported, *, force: bool) -> None:
 
 def _ported_file(path: str, target: str, source: bytes, state: FileState, header: str) -> PortedFile:
     after = _ported_text(source, state, os.path.relpath(header, os.path.dirname(target) or "."))
-    blocks = registrations(source)
-    lines = [source.count(b"\n", 0, span.start) + 1 for span in blocks]
+    lines = [source.count(b"\n", 0, span.start) + 1 for span in registrations(source)]
     left = state.left
     before_lines, after_lines = source.split(b"\n"), after.split(b"\n")
-    changed = {line + 1 for line in _changed_lines(before_lines, after_lines) if before_lines[line].strip()}
+    opcodes = LineMatcher(before_lines, after_lines).get_opcodes()
+    lines_changed = [line for kind, first, last, _, _ in opcodes if kind != "equal" for line in range(first, last)]
+    changed = {line + 1 for line in lines_changed if before_lines[line].strip()}
     staying = {code.line for code in left}
     registered = [
         LeftCode(line, before_lines[line - 1].decode("utf-8", "replace").strip(), _OF_IMPORT) for line in lines
     ]
     unique = tuple(sorted(dict.fromkeys([*left, *registered]), key=lambda code: code.line))
     return PortedFile(path, target, source, after, unique, frozenset(changed | staying), frozenset(changed - staying))
-
-
-def _changed_lines(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[int]:
-    """The indices of lines that another text has no longer."""
-    for operation, first, last, _, _ in LineMatcher(before, after).get_opcodes():
-        yield from range(first, last) if operation != "equal" else ()
 
 
 _OF_IMPORT: Final = "`opwright import` moves registrations to a library file"

@@ -76,24 +76,20 @@ def _parsed(parser: Parser, text: bytes, budget: SourceBudget) -> Node:
 def trees_within(source: bytes, root: Node, budget: SourceBudget) -> Iterator[tuple[ByteRange, Node]]:
     """The bodies of macros and the arguments of launches, each with its span and the tree that covers it."""
     breaks = [match.start() for match in re.finditer(b"\n", source)]
-    spans = [
-        (ByteRange(node.start_byte, node.end_byte), (b"void _(){", b";}"))
-        for node in walk(root)
-        if node.type == "preproc_arg"
-    ]
-    spans += [(ByteRange(*match.span(1)), (b"void _(){_(", b");}")) for match in _LAUNCH.finditer(source)]
-    for span, around in spans:
-        yield _tree_within(source, span, around, breaks, budget)
+    bodies = [node for node in walk(root) if node.type == "preproc_arg"]
+    spans = [(ByteRange(node.start_byte, node.end_byte), b"void _(){", b";}") for node in bodies]
+    spans += [(ByteRange(*match.span(1)), b"void _(){_(", b");}") for match in _LAUNCH.finditer(source)]
+    for span, before, after in spans:
+        yield span, _tree_within(source, span, before, after, breaks, budget)
 
 
 def _tree_within(
-    source: bytes, span: ByteRange, around: tuple[bytes, bytes], breaks: Sequence[int], budget: SourceBudget
-) -> tuple[ByteRange, Node]:
-    """A span with the tree that covers it, with what is `around` its text. `breaks` are the ends of lines."""
+    source: bytes, span: ByteRange, before: bytes, after: bytes, breaks: Sequence[int], budget: SourceBudget
+) -> Node:
+    """The tree that covers a span, with what is before and after its text. `breaks` are the ends of lines."""
     from tree_sitter import Parser, Range  # It may be missing.
 
     budget.check_time(span.start)
-    before, after = around
     text = source[span.start : span.end].replace(b"\\\n", b" \n").replace(b"##", b"  ")
     text = re.sub(rb"(?<!')#(?=\w)", b" ", text)
     start = max(span.start - len(before), 0)
@@ -102,7 +98,7 @@ def _tree_within(
     last = bisect_left(breaks, span.start) + text.count(b"\n")
     place = Range((bisect_left(breaks, start), 0), (last + 1, 0), start, len(plain))
     parser = Parser(formula_parser().language, included_ranges=[place])
-    return span, _parsed(parser, plain, budget)
+    return _parsed(parser, plain, budget)
 
 
 def registrations(source: bytes) -> list[ByteRange]:

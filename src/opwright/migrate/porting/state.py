@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.derivatives.formula_shapes import walk
@@ -107,12 +107,9 @@ class FileState:
     def take(self, name: StableName, node: Node) -> bool:
         """Whether the target has a name, which the file then uses; otherwise the code of the node stays."""
         if not self.has(name.since):
-            release = f"PyTorch {self.target[0]}.{self.target[1]}"
             is_call = name.text.startswith(f"{NAMESPACE}::")
-            reason = (
-                f"{release} does not pass all types to the dispatcher" if is_call else f"{release} has no `{name.text}`"
-            )
-            self.leave(node, reason, name.since)
+            lacks = "does not pass all types to the dispatcher" if is_call else f"has no `{name.text}`"
+            self.leave(node, f"PyTorch {self.target[0]}.{self.target[1]} {lacks}", name.since)
             return False
         if name.header:
             self.headers[name.header] = None
@@ -150,38 +147,35 @@ def facts_of(roots: Sequence[Node], calls: Node) -> ProjectFacts:
 
     `calls` is the tree of the header with the calls of operators, whose functions are known with their namespace.
     """
-    results: dict[str, str] = {}
     fields: dict[str, str] = {}
     macros: set[str] = set()
-    for root in roots:
-        for node in walk(root):
-            if node.type in ("preproc_def", "preproc_function_def"):
-                macros.add(child_text(node, "name"))
-            elif node.type == "function_declarator" and node.parent is not None:
-                _add_result(node, results)
-            elif node.type == "field_declaration":
-                declarator = node.child_by_field_name("declarator")
-                if declarator is not None and declarator.type == "field_identifier":
-                    _add(fields, node_text(declarator), value_type(child_text(node, "type")))
-    of_calls: dict[str, str] = {}
-    for node in walk(calls):
-        if node.type == "function_declarator":
-            _add_result(node, of_calls)
-    results |= {f"{NAMESPACE}::{name}": type for name, type in of_calls.items()}
+    nodes = [node for root in roots for node in walk(root)]
+    for node in nodes:
+        if node.type in ("preproc_def", "preproc_function_def"):
+            macros.add(child_text(node, "name"))
+        elif node.type == "field_declaration":
+            declarator = node.child_by_field_name("declarator")
+            if declarator is not None and declarator.type == "field_identifier":
+                _add(fields, node_text(declarator), value_type(child_text(node, "type")))
+    results = _results(nodes) | {f"{NAMESPACE}::{name}": type for name, type in _results(walk(calls)).items()}
     names_tensor = any(_NAMES_TENSOR.search(root.text or b"") for root in roots)
     return ProjectFacts(results, fields, frozenset(macros), names_tensor)
 
 
-def _add_result(declarator: Node, results: dict[str, str]) -> None:
-    parent = declarator.parent
-    is_pointer = False
-    while parent is not None and parent.type in ("pointer_declarator", "reference_declarator"):
-        is_pointer |= parent.type == "pointer_declarator"
-        parent = parent.parent
-    name = child_text(declarator, "declarator").rpartition("::")[2]
-    type = "" if parent is None else child_text(parent, "type")
-    if name and type and parent is not None and parent.type in ("function_definition", "declaration"):
-        _add(results, name, OTHER if is_pointer else value_type(type))
+def _results(nodes: Iterable[Node]) -> dict[str, str]:
+    """The types of the results of functions that nodes declare."""
+    results: dict[str, str] = {}
+    for node in nodes:
+        parent = node.parent if node.type == "function_declarator" else None
+        is_pointer = False
+        while parent is not None and parent.type in ("pointer_declarator", "reference_declarator"):
+            is_pointer |= parent.type == "pointer_declarator"
+            parent = parent.parent
+        if parent is not None and parent.type in ("function_definition", "declaration"):
+            name, type = child_text(node, "declarator").rpartition("::")[2], child_text(parent, "type")
+            if name and type:
+                _add(results, name, OTHER if is_pointer else value_type(type))
+    return results
 
 
 def _add(table: dict[str, str], name: str, type: str) -> None:

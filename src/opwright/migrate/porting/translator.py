@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.cpp.text import include_line
@@ -164,16 +164,20 @@ class Translator:
         return "".join(parts) + self._between(position, last)
 
     def _arguments(self, node: Node) -> list[CppValue]:
-        return [self._visit(child) for child in node.named_children if child.type != "comment"]
+        return [*map(self._visit, _items(node))]
+
+    def _replaced(self, start: int, end: int, texts: Iterable[tuple[Node, str]]) -> str:
+        """A part of the source with texts in the places of nodes, which follow each other."""
+        position, parts = start, []
+        for child, text in texts:
+            parts.append(self._between(position, child.start_byte) + text)
+            position = child.end_byte
+        return "".join(parts) + self._between(position, end)
 
     def _inner(self, node: Node, values: Sequence[CppValue]) -> str:
         """What stands between the parentheses of a list of arguments, whose values are ported."""
-        children = [child for child in node.named_children if child.type != "comment"]
-        position, parts = node.start_byte + 1, []
-        for child, value in zip(children, values, strict=True):
-            parts.append(self._between(position, child.start_byte) + value.text)
-            position = child.end_byte
-        return "".join(parts) + self._between(position, node.end_byte - 1)
+        texts = [value.text for value in values]
+        return self._replaced(node.start_byte + 1, node.end_byte - 1, zip(_items(node), texts, strict=True))
 
     # Names.
 
@@ -184,15 +188,13 @@ class Translator:
 
     def _type_name(self, node: Node) -> CppValue:
         name = node_text(node)
-        return CppValue(name) if self._scopes.is_number(name) else self._names.plain(node, name)
+        return CppValue(name) if name in self._scopes.numbers() else self._names.plain(node, name)
 
     def _qualified(self, node: Node) -> CppValue:
         ported = self._names.qualified(node)
-        return (
-            CppValue(self._spliced(node))
-            if ported is None
-            else ported._replace(text=ported.text + self._template(node))
-        )
+        if ported is None:
+            return CppValue(self._spliced(node))
+        return ported._replace(text=ported.text + self._template(node))
 
     def _template(self, node: Node) -> str:
         """The arguments of the first template in a qualified name, ported, and what follows them."""
@@ -266,20 +268,18 @@ class Translator:
         declared = self._type_of(node)
         is_single = len(node.children_by_field_name("declarator")) == 1
         is_constant = any(child.type == "type_qualifier" for child in node.children)
-        position, parts = node.start_byte, []
+        texts = []
         for index, child in enumerate(node.children):
-            parts.append(self._between(position, child.start_byte))
-            position = child.end_byte
             if node.field_name_for_child(index) != "declarator":
-                parts.append(self._visit(child).text)
+                texts.append((child, self._visit(child).text))
                 continue
             value = self._declared(child, declared, is_constant=is_constant, is_single=is_single)
             if value.options is not None:
                 name = child_text(child, "declarator")
                 declaration = self._between(node.start_byte, node.end_byte)
                 return CppValue(self._state.declare(node, name, declaration, NO_OPTIONS))
-            parts.append(value.text)
-        return CppValue("".join(parts) + self._between(position, node.end_byte))
+            texts.append((child, value.text))
+        return CppValue(self._replaced(node.start_byte, node.end_byte, texts))
 
     def _declared(self, node: Node, declared: str, *, is_constant: bool, is_single: bool) -> CppValue:
         """A declarator with its value. It has options if it is the `single` one of a declaration that can go."""
@@ -295,9 +295,8 @@ class Translator:
             return value
         self._state.keep_options(node, value.options)
         type = declared or value.type
-        text = self._between(node.start_byte, value_node.start_byte) + value.text
         self._declare(declarator, type, is_constant=is_constant)
-        return CppValue(text + self._between(value_node.end_byte, node.end_byte))
+        return CppValue(self._replaced(node.start_byte, node.end_byte, [(value_node, value.text)]))
 
     def _declare(self, declarator: Node, type: str, *, is_constant: bool) -> None:
         """Add the variables of a declarator to the scope."""
@@ -320,20 +319,16 @@ class Translator:
         self._scopes.add(name, CppValue(name, type, is_plain=True, is_variable=not is_constant))
 
     def _range_loop(self, node: Node) -> CppValue:
-        position, parts = node.start_byte, []
         right = node.child_by_field_name("right")
         values = CppValue("") if right is None else self._visit(right)
+        texts = []
         for index, child in enumerate(node.children):
-            parts.append(self._between(position, child.start_byte))
-            position = child.end_byte
-            if node.field_name_for_child(index) == "right":
-                parts.append(values.text)
-                continue
-            if node.field_name_for_child(index) == "declarator":
+            field = node.field_name_for_child(index)
+            if field == "declarator":
                 item = values.type[:-2] if values.type.endswith("[]") else UNKNOWN
                 self._declare(child, self._type_of(node) or item, is_constant=False)
-            parts.append(self._visit(child).text)
-        return CppValue("".join(parts) + self._between(position, node.end_byte))
+            texts.append((child, values.text if field == "right" else self._visit(child).text))
+        return CppValue(self._replaced(node.start_byte, node.end_byte, texts))
 
     def _lambda(self, node: Node) -> CppValue:
         captures = child_text(node, "captures")
@@ -373,14 +368,13 @@ class Translator:
     # Expressions.
 
     def _parenthesized(self, node: Node) -> CppValue:
-        inner = [child for child in node.named_children if child.type != "comment"]
+        inner = _items(node)
         if len(inner) != 1:
             return CppValue(self._spliced(node))
         value = self._visit(inner[0])
         if inner[0].type in ("binary_expression", "unary_expression") and _is_call(value.text):
             return value
-        before = self._between(node.start_byte, inner[0].start_byte)
-        return value._replace(text=before + value.text + self._between(inner[0].end_byte, node.end_byte))
+        return value._replace(text=self._replaced(node.start_byte, node.end_byte, [(inner[0], value.text)]))
 
     def _parts(self, node: Node, *fields: str) -> tuple[Callable[[Sequence[CppValue]], str], list[CppValue]]:
         """The values of the fields of a node, and what writes the node with them."""
@@ -388,11 +382,9 @@ class Translator:
         values = [self._visit(child) for child in children]
 
         def written(values: Sequence[CppValue]) -> str:
-            position, parts = node.start_byte, []
-            for child, value in sorted(zip(children, values, strict=True), key=lambda pair: pair[0].start_byte):
-                parts.append(self._between(position, child.start_byte) + value.text)
-                position = child.end_byte
-            return "".join(parts) + self._between(position, node.end_byte)
+            texts = zip(children, [value.text for value in values], strict=True)
+            ordered = sorted(texts, key=lambda pair: pair[0].start_byte)
+            return self._replaced(node.start_byte, node.end_byte, ordered)
 
         return written, values
 
@@ -400,10 +392,7 @@ class Translator:
         written, values = self._parts(node, "left", "right")
         operator = child_text(node, "operator")
         if len(values) == 2 and any(value.is_tensor for value in values) and operator in BINARY:
-            ported = self._calls.binary(node, operator, *values)
-            if ported is not None:
-                return ported
-            return CppValue(written(values), "Tensor")
+            return self._calls.binary(node, operator, *values) or CppValue(written(values), "Tensor")
         if operator in ("<<", ">>") and any(value.is_tensor for value in values):
             self._state.leave(node, "stable tensors are not printed, and the stable API has no shifts")
         types = [value.type for value in values]
@@ -443,16 +432,15 @@ class Translator:
         if not value.is_tensor:
             item = value.type[:-2] if value.type.endswith("[]") else UNKNOWN
             return CppValue(written, item, is_plain=value.is_plain and all(part.is_plain for part in given))
-        if len(given) == 1 and given[0].type in ("int", "Scalar", UNKNOWN) and not _SLICE.match(given[0].text):
-            ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), given[0]])
-        elif len(given) == 1 and given[0].is_tensor:
+        chosen = given[0] if len(given) == 1 else CppValue("", OTHER)
+        if chosen.is_tensor:
             # PyTorch takes the value of a tensor without dimensions; other indices need `index`.
             self._state.need_helper("stable_ops::item")
-            chosen = CppValue(f"stable_ops::item<int64_t>({given[0].text})", "int")
-            ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), chosen])
-        else:
+            chosen = CppValue(f"stable_ops::item<int64_t>({chosen.text})", "int")
+        if chosen.type not in ("int", "Scalar", UNKNOWN) or _SLICE.match(chosen.text):
             self._state.leave(node, "the stable API has no indexing by slices: call an operator")
-            ported = None
+            return CppValue(written, "Tensor")
+        ported = self._calls.operator(node, "select", [value, CppValue("0", "int"), chosen])
         return ported or CppValue(written, "Tensor")
 
     def _assignment(self, node: Node) -> CppValue:
@@ -509,14 +497,12 @@ class Translator:
         name = node_text(function)
         dispatch = self._names.dispatch_types(name)
         values = self._arguments(arguments)
-        if dispatch is not None:
-            dispatched = self._names.dispatch(node, dispatch, values)
-            if dispatched is not None:
-                return dispatched
+        if dispatch is not None and (dispatched := self._names.dispatch(node, dispatch, values)) is not None:
+            return dispatched
         if name == "AT_DISPATCH_V2" and len(values) > 2:
             values[2] = values[2]._replace(text=values[2].text.removeprefix("AT_WRAP"))
         inner = self._inner(arguments, values)
-        parts = [child for child in arguments.named_children if child.type != "comment"]
+        parts = _items(arguments)
         if name == "AT_ERROR":
             shown = [self._methods.message(child, value) for child, value in zip(parts, values, strict=True)]
             inner = self._inner(arguments, shown)
@@ -565,7 +551,7 @@ class Translator:
             return CppValue(self._spliced(node))
         value = self._visit(owner)
         if value.is_tensor and node_text(field) in ("index", "index_put_"):
-            items, *others = [child for child in arguments.named_children if child.type != "comment"] or [arguments]
+            items, *others = _items(arguments) or [arguments]
             if items.type == "initializer_list" and any(map(_is_special_index, items.named_children)):
                 view = self._indexed(node, value, items)
                 if node_text(field) == "index" and not others:
@@ -585,9 +571,8 @@ class Translator:
         names = self._visit(field).text if template is not None else node_text(field)
         written_arguments = self._inner(arguments, values)
         between = self._between(owner.end_byte, field.start_byte)
-        called = MethodCall(node, value, names, values, (written_arguments, between.strip()))
-        ported = self._methods.method(called)
-        if ported is not None:
+        called = MethodCall(node, value, names, values, written_arguments, between.strip())
+        if (ported := self._methods.method(called)) is not None:
             return ported
         type = "Tensor" if value.is_tensor and self._calls.gives_tensor(called.base) else UNKNOWN
         return CppValue(f"{value.text}{between}{names}({written_arguments})", type)
@@ -607,7 +592,7 @@ class Translator:
     def _indexed(self, node: Node, value: CppValue, items: Node) -> CppValue | None:
         """The view that indices choose, by operators from left to right; None if one of them is a tensor."""
         view, position, is_behind = value, 0, False
-        indices = [child for child in items.named_children if child.type != "comment"]
+        indices = _items(items)
         taking = [index for index in indices if _kind_of_index(index) not in ("None", "Ellipsis")]
         for index in indices:
             kind = _kind_of_index(index)
@@ -623,11 +608,9 @@ class Translator:
                 self._state.leave(node, "an index is no number or slice: call operators")
                 return None
             elif kind == "Slice":
-                bounds = [child for child in arguments[0].named_children if child.type != "comment"]
-                name, given = (
-                    "slice",
-                    [_NO_BOUND if _kind_of_index(part) == "None" else self._visit(part) for part in bounds],
-                )
+                bounds = _items(arguments[0])
+                name = "slice"
+                given = [_NO_BOUND if _kind_of_index(part) == "None" else self._visit(part) for part in bounds]
             else:
                 name, given = "select", [self._visit(index)]
             if any(part.type not in ("int", "None") for part in given):
@@ -640,6 +623,11 @@ class Translator:
             taking = taking[kind != "None" :]
             position += name != "select"
         return view if view is not value else self._calls.operator(node, "alias", [value])
+
+
+def _items(node: Node) -> list[Node]:
+    """The parts of a list, without comments."""
+    return [child for child in node.named_children if child.type != "comment"]
 
 
 def _kind_of_index(node: Node) -> str:

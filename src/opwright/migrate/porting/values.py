@@ -120,34 +120,30 @@ class Scopes:
     """The scopes around a place, the innermost one last."""
 
     def __init__(self) -> None:
-        self._variables: Final[list[dict[str, CppValue]]] = [{}]
-        self._numbers: Final[list[set[str]]] = [set()]
-        self._constant: Final[list[bool]] = [False]
+        #: Of each scope the variables, the parameters of templates, and whether it sees those around it as constants.
+        self._scopes: Final[list[tuple[dict[str, CppValue], set[str], bool]]] = []
+        self.push()
 
     def push(self, *, is_constant: bool = False) -> None:
         """Open a scope; one that `is_constant` sees the variables around it as constants."""
-        self._variables.append({})
-        self._numbers.append(set())
-        self._constant.append(is_constant)
+        self._scopes.append(({}, set(), is_constant))
 
     def pop(self) -> None:
         """Close the innermost scope."""
-        self._variables.pop()
-        self._numbers.pop()
-        self._constant.pop()
+        self._scopes.pop()
 
     def add(self, name: str, value: CppValue) -> None:
         """Declare a variable."""
-        self._variables[-1][name] = value
+        self._scopes[-1][0][name] = value
 
     def add_number(self, name: str) -> None:
         """Declare a parameter of a template, which is the type of a number in kernels."""
-        self._numbers[-1].add(name)
+        self._scopes[-1][1].add(name)
 
     def find(self, name: str) -> CppValue | None:
         """The variable that a name means; None if there is none."""
         is_constant = False
-        for variables, seals in zip(reversed(self._variables), reversed(self._constant), strict=True):
+        for variables, _, seals in reversed(self._scopes):
             if name in variables:
                 return variables[name]._replace(is_variable=variables[name].is_variable and not is_constant)
             is_constant |= seals
@@ -155,8 +151,4 @@ class Scopes:
 
     def numbers(self) -> set[str]:
         """The parameters of templates."""
-        return set().union(*self._numbers)
-
-    def is_number(self, name: str) -> bool:
-        """Whether a name is a parameter of a template."""
-        return any(name in names for names in self._numbers)
+        return set().union(*[numbers for _, numbers, _ in self._scopes])
