@@ -13,7 +13,7 @@ import pytest
 
 import opwright
 from opwright.cli.main import main
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import program, torch
 

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from opwright.release.store import FORWARDS
+from opwright.release.generator_files import FORWARDS
 from opwright.release.version import Version
 from opwright.torchgen.forwarding import module_file
 from tests.core import small_outputs

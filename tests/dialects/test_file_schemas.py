@@ -141,7 +141,7 @@ def test_malformed_files_do_not_fit(case: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "names"),
-    [("selection.loader", "_FIELDS"), ("selection.loader", "_OPERATOR_FIELDS"), ("tags", "_FIELDS")],
+    [("selection", "_FIELDS"), ("selection", "_OPERATOR_FIELDS"), ("tags", "_FIELDS")],
 )
 def test_loaders_read_the_tables(module: str, names: str) -> None:
     """Each field that a loader knows is in the schema."""

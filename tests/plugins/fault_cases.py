@@ -17,7 +17,7 @@ import pytest
 from opwright.cli.main import main
 from opwright.plugins import discovery
 from opwright.plugins.discovery import installed_plugins
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from tests.engine.project import Project
 
 FOLDER = Path(__file__).parent / "faults"

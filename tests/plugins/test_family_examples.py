@@ -9,7 +9,7 @@ import pytest
 
 import opwright
 from opwright.cli.main import main
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from tests.engine.project import Project, files_of
 from tests.plugins.fault_cases import installed_below
 

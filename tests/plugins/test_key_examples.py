@@ -15,7 +15,7 @@ import pytest
 
 from opwright.backends.rows import BACKEND
 from opwright.cli.main import main
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.tools.files.field_schemas import fields_at
 from tests.compile.compiler import Compiler
 from tests.compile.conftest import Generate, generate, program, torch

@@ -12,7 +12,7 @@ import opwright.plugin
 from opwright.cli.main import main
 from opwright.plugin import Plugin, use_plugins
 from opwright.plugins.code_pages import find_code
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from tests.engine.project import Project
 from tests.plugins.fault_cases import installed_below
 

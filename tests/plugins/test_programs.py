@@ -15,7 +15,7 @@ from opwright.cli.main import main
 from opwright.emit.registry import FAMILIES
 from opwright.plugin import use_plugins
 from opwright.plugins.active import ACTIVE
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import FaultsFound
 from tests.engine.project import Project, files_of, times_of
 from tests.plugins.fault_cases import installed_below

@@ -18,7 +18,7 @@ from lsprotocol import types as lsp
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.streams import leave
 from opwright.libraries.extension.generated import update_code
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.setuptools import operator_library
 from opwright.source.diagnostic import FaultsFound
 from opwright.source.text import SourceFile

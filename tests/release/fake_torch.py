@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
 
+from opwright.release.generator_files import GENERATOR
 from opwright.release.rules import Rules
-from opwright.release.store import GENERATOR
 from opwright.release.version import parse_version
 from opwright.torchgen.forwarding import module_file
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from opwright.release.generator_digests import parts_of, text_digest
-from opwright.release.store import GENERATOR_FOLDERS
+from opwright.release.generator_files import GENERATOR_FOLDERS
 from opwright.release.version import parse_version
 from tests.conformance.release_inputs import RELEASES, release_folder
 

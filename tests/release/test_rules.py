@@ -12,8 +12,8 @@ import opwright
 from opwright.emit.registry import FAMILIES
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.release.behaviour import Behaviour, Change
+from opwright.release.generator_files import GENERATOR
 from opwright.release.rules import Rules
-from opwright.release.store import GENERATOR
 from opwright.release.version import NEWEST, OLDEST, RELEASES, Version, parse_version, version_of
 
 #: The releases of the table, as rows name them.

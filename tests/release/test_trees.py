@@ -14,9 +14,9 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import KEYS, LEARNED_KEYS, dispatch_keys
+from opwright.release.generator_files import GENERATOR
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.release.rules import Rules
-from opwright.release.store import GENERATOR
 from opwright.release.tree import facts_of, rules_of
 from opwright.release.tree_facts import LISTS
 from opwright.release.version import parse_version

@@ -14,7 +14,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.model.hooks import Implementation
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.active import with_plugins
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Diagnostics

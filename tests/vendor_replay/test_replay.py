@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from tests.dialects.test_backend_dialect import pytorch
 from tests.vendor_replay.compare import Verdict
 from tests.vendor_replay.folder import failures, print_folder, refusal, replay_folder, replay_members

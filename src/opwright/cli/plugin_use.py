@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from opwright.cli.arguments import settle_plugins
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import installed_plugins, load_plugin
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import say
 

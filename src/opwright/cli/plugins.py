@@ -15,8 +15,8 @@ from opwright.cli.arguments import add_plugin_argument
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.discovery import installed_plugins, load_plugin
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.run_plugins import ensure_active
 from opwright.plugins.sources import shown_path
+from opwright.plugins.use import ensure_active
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import tell
 

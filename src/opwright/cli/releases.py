@@ -79,7 +79,9 @@ def _listing(offline: bool) -> Iterator[str]:
         try:
             rules = series_followed(parse_version(version))
         except Fault:
-            # It is too old, or not one of PyTorch's.
+            # It is not one of PyTorch's.
+            continue
+        if rules is None:
             continue
         states = ("offered" if version in offered else "-", "cached" if version in cached else "-")
         yield f"{version:<12}{rules:<8}{states[0]:<10}{states[1]}"

@@ -12,8 +12,8 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments
@@ -127,7 +127,8 @@ def _file_origin(provenance: bytes, target: str) -> FileOrigin | None:
     try:
         data = json.loads(provenance)
         emitter, ranges = data["files"][target]
-        return _origin(emitter, ranges, dict(enumerate(data["entries"])))
+        entries = data["entries"]
+        return _checked(emitter, [LineOrigin(first, last, *entries[number]) for first, last, number in ranges])
     except DAMAGED:
         return None
 
@@ -136,9 +137,8 @@ def _file_origin(provenance: bytes, target: str) -> FileOrigin | None:
 DAMAGED: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
-def _origin(emitter: object, ranges: Iterable[Sequence[int]], entries: Mapping[int, Sequence[Any]]) -> FileOrigin:
-    """Origin of lines, of which those count that are of these entries. Raises TypeError for a value of a wrong type."""
-    lines = [LineOrigin(first, last, *entries[number]) for first, last, number in ranges if number in entries]
+def _checked(emitter: object, lines: Sequence[LineOrigin]) -> FileOrigin:
+    """Origin of the lines of a file. Raises TypeError for a value of a wrong type."""
     if not isinstance(emitter, str) or any(list(map(type, line)) != [int, int, str, int, str] for line in lines):
         raise TypeError("a line is a number, and a name is a text")
     return FileOrigin(emitter, tuple(lines))
@@ -194,5 +194,11 @@ def _origins_of_entries(provenance: bytes, is_wanted: Callable[[str, int], bool]
     """Origins in a provenance file that are of wanted entries. Raises an error of Python if it is damaged."""
     data = json.loads(provenance)
     entries = {number: entry for number, entry in enumerate(data["entries"]) if is_wanted(entry[0], entry[1])}
-    origins = {target: _origin(emitter, ranges, entries) for target, (emitter, ranges) in data["files"].items()}
+    origins = {
+        target: _checked(
+            emitter,
+            [LineOrigin(first, last, *entries[number]) for first, last, number in ranges if number in entries],
+        )
+        for target, (emitter, ranges) in data["files"].items()
+    }
     return {target: origin for target, origin in origins.items() if origin.lines}

@@ -177,6 +177,22 @@ class Job(FragmentContext):
     `extensions` is what plug-ins add to wrappers of external backends. `cache` has what `per_job` functions computed.
     """
 
+    __slots__ = (
+        "_deprecated",
+        "_derivatives",
+        "_shim_tables",
+        "by_root",
+        "cache",
+        "catalog",
+        "extensions",
+        "guests",
+        "more_inputs",
+        "native_aot",
+        "own_stubs",
+        "registration_text",
+        "static_backends",
+    )
+
     def __init__(
         self,
         catalog: Catalog,

@@ -10,22 +10,14 @@ from typing import TYPE_CHECKING, Final
 from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions, RunPlugins
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.sources import source_paths, sources_fingerprint
+from opwright.plugins.use import ensure_active
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from opwright.dialects.dialect import LoadContext
     from opwright.plugins.plugin import Plugin
     from opwright.source.text import SourceFile
-
-
-def ensure_active(plugins: Iterable[Plugin]) -> None:
-    """Make these plug-ins the active ones. Raises FaultsFound with all faults of what they add."""
-    wanted = tuple(dict.fromkeys(plugins))
-    if wanted != ACTIVE.plugins:
-        from opwright.plugins.activation import activate
-
-        activate(wanted)
 
 
 class _Plugins(RunPlugins["Plugin"]):

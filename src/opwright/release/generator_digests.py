@@ -16,7 +16,8 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from opwright.release.store import BUILD_PROGRAM, FORWARDS, GENERATOR, TREE_VERSION
+from opwright.release.generator_files import FORWARDS, GENERATOR
+from opwright.release.store import BUILD_PROGRAM, TREE_VERSION
 from opwright.release.tree_facts import LISTS
 from opwright.release.version import NEWEST, Version, is_known_release, parse_version
 from opwright.schema.base_types import BASE_TYPE_ROWS

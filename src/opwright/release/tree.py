@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from opwright.release.generator_files import FORWARDS, GENERATOR
 from opwright.release.rules import Rules
-from opwright.release.store import FORWARDS, GENERATOR
 from opwright.release.tree_facts import TreeFacts, generator_lists, learn, read_facts
 from opwright.release.version import (
     NEWEST,

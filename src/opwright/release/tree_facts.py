@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Final
 
 from opwright.model.dispatch_key import KEYS, Device, DispatchKey, devices, dispatch_keys, learn_key
-from opwright.release.store import GENERATOR
+from opwright.release.generator_files import GENERATOR
 from opwright.release.view import Inputs
 from opwright.schema.base_types import BaseTypeRow, CShimForm, PythonForm, learn_type
 from opwright.schema.types import BASE_TYPES

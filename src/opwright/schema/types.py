@@ -17,17 +17,17 @@ from typing import Final, TypeVar, final
 from opwright.schema.base_types import BASE_TYPE_ROWS, forms_of
 from opwright.source.records import not_fingerprinted
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
-class Interned(dict[Key, Value]):
+class Interned(dict[_Key, _Value]):
     """Values that are made once for each key. Threads that make one at the same time get the same object."""
 
-    def __init__(self, make: Callable[[Key], Value]) -> None:
+    def __init__(self, make: Callable[[_Key], _Value]) -> None:
         self._make: Final = make
 
-    def __missing__(self, key: Key) -> Value:
+    def __missing__(self, key: _Key) -> _Value:
         return self.setdefault(key, self._make(key))
 
 

@@ -13,8 +13,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
+from opwright.release.generator_files import FORWARDS
 from opwright.release.local import installed_generator
-from opwright.release.store import FORWARDS
 
 PACKAGE: Final = "torchgen"
 #: The first line of each file of a package that forwards.

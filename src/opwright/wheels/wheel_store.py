@@ -6,16 +6,8 @@ import os
 from collections.abc import Iterable
 from functools import cached_property
 
-from opwright.release.store import (
-    GENERATOR,
-    MEMBER_PREFIXES,
-    MEMBERS,
-    PACKAGED,
-    InputPaths,
-    is_input_name,
-    member_of,
-    name_of,
-)
+from opwright.release.generator_files import GENERATOR
+from opwright.release.store import MEMBER_PREFIXES, MEMBERS, PACKAGED, InputPaths, is_input_name, member_of, name_of
 from opwright.release.view import Inputs, check_has_inputs
 from opwright.source.codes import BAD_WHEEL, INPUT_MISSING
 from opwright.source.diagnostic import Fault

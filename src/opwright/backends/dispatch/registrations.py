@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from opwright.backends.emit.sections import SectionFile, registered_units, section_files
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import registered_units, section_files
 from opwright.backends.operator_names import BY_HAND
 from opwright.convention import native
 from opwright.convention.structured import meta_name

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.backends.dialect.inherited import shared_kernel
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
-from opwright.backends.emit.sections import SectionFile
+from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.operator_names import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
 from opwright.emit.aten.backend import units_of

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from opwright.backends.emit.kernel_signatures import convention_named, signature_of
-from opwright.backends.emit.sections import SectionAdditions, SectionFile
+from opwright.backends.emit.section_file import SectionAdditions, SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.translation import AvailableValue, Untranslatable, translate_with

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from opwright.backends.emit.kernel_signatures import check_conventions
 from opwright.backends.emit.registrations import registration_faults
-from opwright.backends.emit.sections import SectionFile, section_additions, section_files
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import section_additions, section_files
 from opwright.backends.external_backend import BackendEntry, RunBackends
 from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.aten.backend import kernel_signature

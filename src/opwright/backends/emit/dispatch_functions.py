@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from opwright.backends.choices import BackendHeaders
-from opwright.backends.emit.sections import SectionFile, section_files
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import section_files
 from opwright.cpp.text import include_line, quoted_include_line
 from opwright.emit.aten.backend import WrappedUnit, units_of
 from opwright.emit.aten.dispatch_key_headers import function_declarations

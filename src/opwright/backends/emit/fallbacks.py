@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.backends.emit.sections import SectionFile
+from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.convention import dispatcher
 from opwright.cpp.text import string_literal

@@ -22,13 +22,8 @@ from opwright.backends.emit.fallbacks import (
     fallback_registrations,
 )
 from opwright.backends.emit.kernel_signatures import checks
-from opwright.backends.emit.sections import (
-    RegisteredUnit,
-    SectionFile,
-    registered_units,
-    section_additions,
-    section_files,
-)
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import RegisteredUnit, registered_units, section_additions, section_files
 from opwright.backends.external_backend import RunBackends
 from opwright.convention import native
 from opwright.cpp.text import include_line, quoted_include_line

@@ -18,7 +18,8 @@ from typing import Final, Protocol
 from opwright.backends.choices import BackendHeaders, LazyNames
 from opwright.backends.emit.headers import native_functions_header
 from opwright.backends.emit.registrations import slots_of_file
-from opwright.backends.emit.sections import RegisteredUnit, SectionFile, registered_units
+from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.emit.sections import RegisteredUnit, registered_units
 from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.kernel import KernelStyle, LazyKernel, kernel_definition
 from opwright.backends.lazy.node import LazyNode, NodeStyle, node_class, node_of, non_native_node

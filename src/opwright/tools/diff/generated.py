@@ -14,9 +14,9 @@ from opwright.dialects.table import member_names
 from opwright.emit.registry import build_folders, chosen_families, dialects_of
 from opwright.files.plain_files import read_plain_file, real_path
 from opwright.incremental.previous_build import PreviousBuild
+from opwright.release.generator_files import GENERATOR
 from opwright.release.inputs import from_source_path
 from opwright.release.lent import with_installed
-from opwright.release.store import GENERATOR
 from opwright.release.view import Inputs
 from opwright.run.generation import Generation, import_modules
 from opwright.run.request import Request

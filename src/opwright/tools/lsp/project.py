@@ -13,7 +13,7 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
 from opwright.plugins.discovery import load_plugin
 from opwright.plugins.plugin import Plugin
-from opwright.plugins.run_plugins import ensure_active
+from opwright.plugins.use import ensure_active
 from opwright.release.inputs import Inputs, from_source_path
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound, Label
 from opwright.source.records import NamedTuple, frozen_fields

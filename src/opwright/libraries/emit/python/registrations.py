@@ -25,7 +25,7 @@ class _InPackage(Protocol):
 
 
 _Unit = TypeVar("_Unit", bound=_InPackage)
-Row = TypeVar("Row")
+_Row = TypeVar("_Row")
 
 
 def module_emitter(
@@ -52,7 +52,7 @@ class _PackageRows(NamedTuple):
 
 
 @frozen_fields
-class PackageModule(Generic[Row]):
+class PackageModule(Generic[_Row]):
     """A module of packages that registers something for operators when it is imported.
 
     `rows` are what it registers something for, of a library, such as functions. A package without rows has no such
@@ -61,10 +61,10 @@ class PackageModule(Generic[Row]):
     """
 
     name: str
-    rows: Callable[[OperatorLibrary], Sequence[Row]]
-    texts: Callable[[Row], Iterable[str]]
+    rows: Callable[[OperatorLibrary], Sequence[_Row]]
+    texts: Callable[[_Row], Iterable[str]]
     openings: tuple[str, ...]
-    values: Callable[[str, Sequence[Row]], Mapping[str, str]] = lambda namespace, rows: {}
+    values: Callable[[str, Sequence[_Row]], Mapping[str, str]] = lambda namespace, rows: {}
     closing: str = ""
 
     def emitter(self) -> Emitter[_PackageRows]:
