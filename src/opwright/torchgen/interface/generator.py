@@ -274,6 +274,13 @@ def get_grouped_by_view_native_functions(
     return grouped
 
 
+def parse_tags_yaml(path: str) -> set[str]:
+    """Tags of a file. Raises AssertionError with all mistakes."""
+    if path not in _GLOBAL_PARSE_TAGS_YAML_CACHE:
+        _GLOBAL_PARSE_TAGS_YAML_CACHE[path] = tags_of(read_text(path))
+    return _GLOBAL_PARSE_TAGS_YAML_CACHE[path]
+
+
 class LineLoader(YamlLoader):
     """A loader for PyYAML that adds the line of each mapping to it as `__line__`."""
 
@@ -281,13 +288,6 @@ class LineLoader(YamlLoader):
         """Dictionary that a mapping stands for, with its line."""
         values: dict[Hashable, object] = super().construct_mapping(node, deep=deep)
         return {**values, "__line__": node.start_mark.line + 1}
-
-
-def parse_tags_yaml(path: str) -> set[str]:
-    """Tags of a file. Raises AssertionError with all mistakes."""
-    if path not in _GLOBAL_PARSE_TAGS_YAML_CACHE:
-        _GLOBAL_PARSE_TAGS_YAML_CACHE[path] = tags_of(read_text(path))
-    return _GLOBAL_PARSE_TAGS_YAML_CACHE[path]
 
 
 def parse_native_yaml(
