@@ -57,8 +57,7 @@ from opwright.mobile.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATO
 from opwright.mobile.upgraders.fields import UPGRADER_FIELDS
 from opwright.model.declared_outputs import OutputOperation
 from opwright.model.hooks import HOOK_VALUES
-from opwright.plugins.code_pages import all_codes
-from opwright.source.codes import RANGES
+from opwright.plugins.code_pages import RANGES, all_codes
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases
 
 DOCS: Final = Path(__file__).resolve().parent

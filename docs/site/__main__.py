@@ -22,8 +22,7 @@ from packaging.version import Version
 from docs.site.operators import operator_files
 from docs.site.pages import ROOT, site_pages
 from docs.site.playground import write_playground
-from opwright.plugins.code_pages import all_codes
-from opwright.source.codes import RANGES
+from opwright.plugins.code_pages import RANGES, all_codes
 
 _HERE: Final = Path(__file__).resolve().parent
 #: Folders of files that pages show or link to as they are.

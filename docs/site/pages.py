@@ -17,11 +17,10 @@ from typing import Final, NamedTuple
 from docs.site.playground import CODE_EXAMPLES, playground_hash
 from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
-from opwright.plugins.code_pages import Code, all_codes
+from opwright.plugins.code_pages import RANGES, Code, all_codes
 from opwright.release.behaviour import Behaviour
 from opwright.release.rules import Rules
 from opwright.release.version import RELEASES, Version
-from opwright.source.codes import RANGES
 
 __all__ = ["ROOT", "Section", "normal_markdown", "sections", "site_pages", "slug"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright.backends import codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.lazy.checks import check_lazy
@@ -21,7 +22,6 @@ from opwright.emit.emitter import Job, Options
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Severity
 from opwright.source.text import SourceFile
 from tests.dialects.loading import TAGS, load_text

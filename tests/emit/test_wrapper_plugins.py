@@ -38,7 +38,7 @@ from opwright.model.dispatch_key import key_named
 from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
-from opwright.source.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
+from opwright.plugins.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.emit.external_backends import backend_job, files_of, slot
 

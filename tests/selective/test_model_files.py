@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from opwright.mobile.codes import MODEL_DAMAGED
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.program_file import operators_of
-from opwright.source.codes import MODEL_DAMAGED
 from opwright.source.diagnostic import Diagnostics
 from opwright.torchgen.executorch import gen_oplist
 from tests.selective.model_files import model, number, plan, tensor, tensors

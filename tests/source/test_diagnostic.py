@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opwright
-from opwright.plugins.code_pages import all_codes, code_names, find_code
-from opwright.source import codes
+from opwright.plugins.code_pages import RANGES, all_codes, code_names, find_code
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, Severity, did_you_mean
 from opwright.source.text import SourceFile
 
@@ -119,11 +118,22 @@ def test_suggestion(word: str, suggestion: str) -> None:
     assert did_you_mean(word, ["CPU", "CUDA", "CompositeImplicitAutograd"]) == suggestion
 
 
+def code_tables() -> dict[str, dict[str, str]]:
+    """The names of codes and the codes, of the compiler and of each wing, by the name of the folder."""
+    tables = {}
+    for path in Path(opwright.__path__[0]).glob("*/codes.py"):
+        assignments = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.AnnAssign)]
+        tables[path.parent.name] = {
+            ast.unparse(node.target): ast.literal_eval(ast.unparse(node.value)) for node in assignments if node.value
+        }
+    return tables
+
+
 def test_every_code_has_a_name_and_a_page() -> None:
     """No two names have one code, its form is right, and the codes are those that have a page."""
-    values = [value for name, value in vars(codes).items() if name.isupper() and isinstance(value, str)]
+    values = [value for names in code_tables().values() for value in names.values()]
     assert sorted(values) == list(code_names())
-    assert [code for code in values if not re.fullmatch(r"[EW][0-9]{4}", code) or code[1:3] not in codes.RANGES] == []
+    assert [code for code in values if not re.fullmatch(r"[EW][0-9]{4}", code) or code[1:3] not in RANGES] == []
     assert sorted(path.stem for path in PAGES.iterdir()) == list(code_names())
 
 
@@ -144,7 +154,21 @@ def test_every_code_is_reported() -> None:
                 used.add(node.id)
             elif isinstance(node, ast.Attribute):
                 used.add(node.attr)
-    assert {name for name in vars(codes) if name.isupper()} - used == {"RANGES"}
+    assert not {name for names in code_tables().values() for name in names} - used
+
+
+def test_a_code_of_one_wing_stands_in_its_folder() -> None:
+    """What the compiler's table has beside its own subjects, the compiler or several wings name."""
+    tables = code_tables()
+    rooms_by_name: dict[str, set[str]] = {}
+    for path in Path(opwright.__path__[0]).rglob("*.py"):
+        words = set(re.findall(r"[A-Z_]{3,}", path.read_text())) if path.name != "codes.py" else set()
+        for name in words & tables["source"].keys():
+            rooms_by_name.setdefault(name, set()).add(path.relative_to(opwright.__path__[0]).parts[0])
+    guests = {name for name, code in tables["source"].items() if "11" <= code[1:3] != "20"}
+    assert not [
+        name for name in guests if len(rooms_by_name[name]) == 1 and rooms_by_name[name] & tables.keys() - {"source"}
+    ]
 
 
 def test_a_page_may_go_on_with_another_one() -> None:

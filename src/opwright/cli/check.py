@@ -29,7 +29,6 @@ from opwright.cli.input_arguments import add_allow_path_argument, open_named_inp
 from opwright.cli.streams import print_or_write, wants_color
 from opwright.plugins.code_pages import code_names
 from opwright.release.inputs import Inputs
-from opwright.source.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_short, render_terminal
 from opwright.source.terminal import counted, print_rendered, say
@@ -46,6 +45,7 @@ from opwright.tools.check.formats import (
 )
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
+from opwright.tools.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.tools.files.file_kinds import expand_folders
 from opwright.workspace.user_files import finish_killed_runs
 

@@ -18,9 +18,9 @@ import shlex
 from typing import Final
 
 from opwright.cli import console
+from opwright.libraries import codes
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.project import taken_package, write_project
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import tell
 

@@ -17,6 +17,7 @@ from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.code_pages import PLUGIN_CODES, Code, find_code, is_plugin_code
+from opwright.plugins.codes import MISSING_FOLDER, NAME_CLASH, WRONG_API, WRONG_ROW
 from opwright.plugins.discovery import load_plugin
 from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.lint import BackendLint, OperatorLint
@@ -31,7 +32,6 @@ from opwright.plugins.safe_rows import (
     safe_reader,
 )
 from opwright.plugins.sources import definition_span, folder_of, shown_path
-from opwright.source.codes import MISSING_FOLDER, NAME_CLASH, WRONG_API, WRONG_ROW
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.text import SourceFile
 

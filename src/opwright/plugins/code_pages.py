@@ -1,4 +1,4 @@
-"""What a diagnostic code means: the pages in `opwright/source/diagnostics`, and the codes of plug-ins.
+"""What a diagnostic code means: its subject, the pages in `opwright/source/diagnostics`, and the codes of plug-ins.
 
 Only commands that explain codes read the pages.
 """
@@ -11,10 +11,42 @@ from functools import cache
 from textwrap import dedent
 from typing import Final
 
-from opwright.source import codes
+from opwright.source import records
 from opwright.source.records import NamedTuple
 
-_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(codes.__file__)), "diagnostics")
+#: The first two digits of codes -> what they are about.
+RANGES: Final = {
+    line[:2]: line[3:]
+    for line in """\
+00 files, usage and output
+01 YAML
+02 the schema language
+03 one entry of `native_functions.yaml`
+04 rules between entries, groups and tags
+05 releases and inputs
+06 templates and building
+07 selection and flags
+08 C shims
+09 derivatives
+10 Python bindings and deprecated signatures
+11 operator libraries
+12 building operator libraries
+13 backend files
+14 generated code of backends
+15 coverage of backends
+16 lazy tensors
+17 static runtime and mobile upgraders
+18 selections of operators
+19 ExecuTorch
+20 stub files of torch
+21 comparisons of releases and inputs
+22 checks beyond the reference
+23 plug-ins
+24 imports of libraries that exist
+""".splitlines()
+}
+
+_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(records.__file__)), "diagnostics")
 #: Codes of plug-ins have a prefix of their own.
 _PLUGIN_CODE_FORM: Final = re.compile(r"[A-Z]{2,}[0-9]{4}")
 #: A page that ends with a link to another one goes on with the text of that one.
@@ -56,7 +88,7 @@ def is_plugin_code(code: str) -> bool:
 
 @cache
 def _own_names() -> frozenset[str]:
-    return frozenset(value for name, value in vars(codes).items() if name.isupper() and isinstance(value, str))
+    return frozenset(name.removesuffix(".md") for name in os.listdir(_FOLDER))
 
 
 def code_names() -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from opwright.plugins.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import (
     describe_error,
@@ -22,7 +23,6 @@ from opwright.plugins.sources import (
     sources_fingerprint,
     sources_of,
 )
-from opwright.source.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.source.diagnostic import Fault, did_you_mean
 
 if TYPE_CHECKING:

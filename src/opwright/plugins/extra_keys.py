@@ -12,7 +12,7 @@ from opwright.dialects.field import FLAG, PLACES, TEXT, Field, JsonSchema, choic
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.dialects.values import Releases
 from opwright.model.extra_values import ExtraValue, ExtraValues
-from opwright.source import codes
+from opwright.plugins import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode

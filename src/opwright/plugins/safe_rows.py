@@ -32,6 +32,7 @@ from opwright.emit.registrations import Registration
 from opwright.guests import guest_rows
 from opwright.model.catalog import PartialCatalog
 from opwright.model.native_function import NativeFunction
+from opwright.plugins.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.plugin import Plugin
 from opwright.plugins.sources import (
@@ -42,7 +43,6 @@ from opwright.plugins.sources import (
     sources_fingerprint,
     sources_of,
 )
-from opwright.source.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.nodes import MappingNode
 from opwright.source.records import not_fingerprinted

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source import codes
+from opwright.source.codes import CHANGED_MEANWHILE
+from opwright.tools import codes
 from opwright.tools.check.fixes import FIXES
 from tests.tools.check.cases import CheckCase, check, load_cases, outcome
 
@@ -34,8 +35,8 @@ def test_every_code_and_fix_has_a_case() -> None:
     """Each code of the command is reported in a case, and each fix changes a file of one."""
     reports = "".join([case.report for case in CASES])
     own = {code for code in vars(codes).values() if isinstance(code, str) and code[1:3] == "22"}
-    assert {code for code in own if f"[{code}]" not in reports} == {
-        codes.CHANGED_MEANWHILE,
+    assert {code for code in {*own, CHANGED_MEANWHILE} if f"[{code}]" not in reports} == {
+        CHANGED_MEANWHILE,
         codes.BACKWARD_LACKS,
         codes.SETTINGS_SYNTAX,
         codes.WRONG_SETTING,

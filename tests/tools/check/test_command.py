@@ -14,8 +14,9 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.release.inputs import open_inputs
-from opwright.source import codes
+from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import FaultsFound
+from opwright.tools import codes
 from opwright.tools.check.checking import CheckRequest
 from opwright.tools.check.checking import check as run_check
 from opwright.tools.check.findings import CheckedFiles, find
@@ -384,7 +385,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     path.write_text(KEYWORD)
     with pytest.raises(FaultsFound) as raised:
         write_changes(outcome)
-    assert [diagnostic.code for diagnostic in raised.value.diagnostics] == [codes.CHANGED_MEANWHILE]
+    assert [diagnostic.code for diagnostic in raised.value.diagnostics] == [CHANGED_MEANWHILE]
     assert path.read_text() == KEYWORD
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from opwright.backends import codes
 from opwright.backends.dialect.entry_fields import (
     LASTING_FIELDS,
     PYTORCH_KERNELS,
@@ -26,7 +27,6 @@ from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.version_range import ReleaseSpan
-from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from opwright.backends import codes
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.dialect.inherited import SHARED, SOURCES, inherited_kernel
 from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
@@ -18,7 +19,6 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
 from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, EntryOptions, FamilyKernel
-from opwright.source import codes
 from opwright.source.diagnostic import Label, Suggestion
 from opwright.source.expect import expect_boolean
 from opwright.source.nodes import Node, Scalar, SequenceNode

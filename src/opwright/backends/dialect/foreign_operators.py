@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opwright.backends import codes
 from opwright.backends.dialect.entry_fields import FUNC
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.dialects.dialect import LoadContext
@@ -16,7 +17,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.schema.type_parser import DISPATCHER, DISPATCHER_WITH_DIMNAMES, Grammar
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright.backends import codes
 from opwright.backends.dialect.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS, HeadBuilder
 from opwright.backends.dialect.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, PLUGINS, report_plugins
-from opwright.source import codes
+from opwright.plugins.codes import TWO_READERS
+from opwright.source.codes import BACKEND_MISSING_KEY, BACKEND_UNKNOWN_KEY
 from opwright.source.diagnostic import Fault
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar, did_you_mean_key
@@ -54,7 +56,7 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
             sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
         else:
             help = did_you_mean_key(key, root, [*names, *extra_names])
-            sink.error(codes.BACKEND_UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
+            sink.error(BACKEND_UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
     _check_required(root, head)
     _read_extra_keys(head, extra_keys, context)
     return head
@@ -90,7 +92,7 @@ def _check_required(root: MappingNode, head: HeadBuilder) -> None:
         node = root.get(field.name)
         if field.is_required and (node is None or (isinstance(node, Scalar) and node.kind == "null")):
             at = root.span if node is None else node.span
-            head.sink.error(codes.BACKEND_MISSING_KEY, f"the file has no `{field.name}`", at)
+            head.sink.error(BACKEND_MISSING_KEY, f"the file has no `{field.name}`", at)
 
 
 def read_vendor_file(root: Node, context: LoadContext) -> Node:
@@ -105,5 +107,5 @@ def read_vendor_file(root: Node, context: LoadContext) -> Node:
             [f"the reader `{reader.name}`{plugin}" for reader, plugin in zip(readers, plugins, strict=True)]
         )
         message = f"{names} both read `{root.file.path}`"
-        raise Fault.at(codes.TWO_READERS, message, root.span, help="name one of the plug-ins alone")
+        raise Fault.at(TWO_READERS, message, root.span, help="name one of the plug-ins alone")
     return readers[0].rewrite(root, context) if readers else root

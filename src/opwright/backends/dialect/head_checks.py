@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from opwright.backends import codes
 from opwright.backends.dialect.head import is_own_dialect
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.dialect.sections import SECTIONS
@@ -17,7 +18,6 @@ from opwright.model.dispatch_key import CPU, KEYS
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean, shorten
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Scalar

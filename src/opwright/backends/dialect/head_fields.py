@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Final, TypeAlias
 
+from opwright.backends import codes
 from opwright.backends.dialect.hooks import HOOK_FIELDS, HookNode, read_hooks
 from opwright.backends.dialect.inherited import (
     INHERITED_FIELDS,
@@ -47,7 +48,6 @@ from opwright.model.dispatch_key import Allocation
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard, HeadOptions
 from opwright.release.rules import Rules
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_boolean, expect_sequence, expect_string, expect_strings
 from opwright.source.nodes import MappingNode, Node, Scalar

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from opwright.backends import codes
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
 from opwright.dialects.values import read_code, read_fields, read_part, read_qualified_name, read_word
 from opwright.model.hooks import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_sequence, expect_strings
 from opwright.source.lazy import lazy_pattern

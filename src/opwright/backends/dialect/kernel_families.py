@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.backends import codes
 from opwright.backends.dialect.sections import SectionKind
 from opwright.dialects.field import TEXT, Field
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
 from opwright.dialects.values import read_fields, read_identifier, read_part, read_qualified_name
 from opwright.model.dispatch_key import DispatchKey
 from opwright.schema.function import FunctionSchema
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_string
 from opwright.source.lazy import lazy_pattern

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from opwright.backends import codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
@@ -21,7 +22,6 @@ from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import TEXT, Field, choice, list_of_schema, mapping_schema
 from opwright.schema.parser import expect_schema
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from opwright.backends import codes
 from opwright.backends.dialect.entries import load_entries, refused_entry
 from opwright.backends.dialect.entry_fields import SectionContext
 from opwright.backends.dialect.head import is_own_dialect, read_head
@@ -33,7 +34,6 @@ from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_n
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.wrapper_options import EntryOptions, Fallback
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
 from opwright.source.text import SourceFile

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from opwright.backends import codes
 from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.source import codes
 from opwright.source.diagnostic import Suggestion, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.records import NamedTuple

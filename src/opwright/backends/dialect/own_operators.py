@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
+from opwright.backends import codes
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
@@ -18,7 +19,6 @@ from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DispatchKey
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace, read_written_schema
 from opwright.schema.type_parser import DISPATCHER
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.yaml import load_yaml

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.backends import codes
 from opwright.model.dispatch_key import LIBRARY_KEYS, DispatchKey, key_named
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opwright.source import codes
+from opwright.backends import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode

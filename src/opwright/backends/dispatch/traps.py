@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.backends import codes
 from opwright.backends.dialect.inherited import shared_kernel
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.backends.emit.section_file import SectionFile
@@ -26,7 +27,6 @@ from opwright.plugins.operator_records import (
 )
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span

@@ -19,8 +19,8 @@ from opwright.emit.emitter import Job
 from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.model.hooks import HOOK_VALUES, Hook
 from opwright.model.native_function import NativeFunction
+from opwright.plugins.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.schema.function import Argument
-from opwright.source.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Fault, Label
 
 

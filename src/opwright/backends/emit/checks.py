@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opwright.backends import codes
 from opwright.backends.emit.kernel_signatures import check_conventions
 from opwright.backends.emit.registrations import registration_faults
 from opwright.backends.emit.section_file import SectionFile
@@ -12,10 +13,10 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
+from opwright.plugins.codes import LAZY_KERNEL
 from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 
 
@@ -33,7 +34,7 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
                 message = (
                     f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
                 )
-                faults.error(codes.LAZY_KERNEL, message, entry.span, help="write one family without a convention")
+                faults.error(LAZY_KERNEL, message, entry.span, help="write one family without a convention")
             _check_declaration(entry, faults)
             _check_group(entry, file, faults)
         sink.extend(faults)

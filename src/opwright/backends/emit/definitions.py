@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from opwright.backends.codes import KERNEL_DEFINITIONS
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.emit.aten.backend import kernel_signature
 from opwright.model.native_function import NativeFunction
-from opwright.source.codes import KERNEL_DEFINITIONS
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import SourceText, Span
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from opwright.backends import codes
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.external_backend import BackendEntry
 from opwright.convention import dispatcher
@@ -20,7 +21,6 @@ from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.operator_names.kernels import STAND_INS, UNDECLARED_WRITES
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
 #: The header that declares the function that runs the CPU's kernels.

@@ -14,7 +14,7 @@ from opwright.emit.emitter import Job, per_job
 from opwright.emit.extensions import Extension, KernelConvention
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
-from opwright.source.codes import UNKNOWN_CONVENTION
+from opwright.plugins.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from opwright.backends import codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.external_backend import BackendEntry
 from opwright.backends.lazy import convention as lazy
@@ -19,7 +20,6 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
 from opwright.schema.types import TENSOR
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.span import Span
 from opwright.source.text import SourceFile

@@ -7,6 +7,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.dialects.native_functions.variants import synthesized
+from opwright.libraries import codes
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import (
     Argument,
@@ -18,7 +19,6 @@ from opwright.schema.function import (
 )
 from opwright.schema.names import OperatorName
 from opwright.schema.types import TENSOR
-from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_strings
 from opwright.source.nodes import Node

@@ -19,6 +19,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.listed_entries import read_entries
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
+from opwright.libraries import codes
 from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
 from opwright.libraries.dialect.head import Head
@@ -48,7 +49,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.requirements import argument_names
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
-from opwright.source import codes
+from opwright.source.codes import DERIVATIVES_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
@@ -120,7 +121,7 @@ class _EntriesByNamespace:
         file = read_named_file(named.head.derivatives, named.library_path, at, codes.DERIVATIVES_FILE, context)
         if file is None:
             return
-        for entry in read_entries(file, DERIVATIVES, codes.DERIVATIVES_FILE_SHAPE, self._sink):
+        for entry in read_entries(file, DERIVATIVES, DERIVATIVES_FILE_SHAPE, self._sink):
             namespace, span = _namespace_of(entry)
             library_namespace = named.namespaces[0]
             if not namespace or namespace in self._namespaces:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from opwright.libraries import codes
 from opwright.libraries.dialect.expressions import (
     ACCEPTED_KINDS,
     DEEPEST,
@@ -28,7 +29,6 @@ from opwright.model.declared_outputs import (
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import ListType, OptionalType, Type
-from opwright.source import codes
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean
 from opwright.source.records import NamedTuple
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from opwright.dialects.python_source import node_span
+from opwright.libraries import codes
 from opwright.model.declared_outputs import OutputOperation, ValueKind
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple

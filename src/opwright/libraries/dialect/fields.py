@@ -17,6 +17,7 @@ from opwright.dialects.names import (
 )
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField, key_span
 from opwright.dialects.nearest_key import suggested_key
+from opwright.libraries import codes
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.libraries.dialect.dims import DIMS
 from opwright.libraries.dialect.head import HEAD_FIELDS, IMPLEMENTS
@@ -40,7 +41,6 @@ from opwright.model.library import Autocast
 from opwright.model.requirements import Requirements
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
-from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import check_unique_keys, expect_boolean, expect_strings
 from opwright.source.nodes import MappingNode, Node, Scalar

@@ -19,12 +19,12 @@ from opwright.dialects.field import (
     report_plugins,
 )
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
+from opwright.libraries import codes
 from opwright.libraries.dialect.sections import section_entries
 from opwright.model.dispatch_key import dispatch_keys
 from opwright.model.library import BUILD_NAMESPACE
 from opwright.release.tables import cpp_macros
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key

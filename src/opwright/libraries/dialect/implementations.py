@@ -14,11 +14,11 @@ from opwright.dialects.derivatives.formula_shapes import QUOTED
 from opwright.dialects.field import TEXT, TEXTS, Field
 from opwright.dialects.native_functions.dispatch import read_kernel_name
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries import codes
 from opwright.model.derivatives import words_of
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, KernelChoice
 from opwright.schema.function import FunctionSchema
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.expect import expect_integer
 from opwright.source.lazy import lazy_pattern

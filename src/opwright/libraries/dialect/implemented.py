@@ -12,6 +12,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import dispatch_key_span
 from opwright.dialects.native_functions.report import CrossReport
+from opwright.libraries import codes
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS, NAME
 from opwright.libraries.dialect.head import IMPLEMENTS, Head
 from opwright.libraries.dialect.requirements import FIELDS as REQUIREMENT_FIELDS
@@ -19,7 +20,6 @@ from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, 
 from opwright.libraries.operator_library import OperatorLibrary, Owner
 from opwright.model.library import BUILD_NAMESPACE, PYTORCH
 from opwright.model.native_function import NativeFunction
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple

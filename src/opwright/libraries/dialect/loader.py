@@ -26,6 +26,7 @@ from opwright.dialects.tags import load_tags
 from opwright.dialects.values import Releases
 from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
 from opwright.emit.checks import unfit_result
+from opwright.libraries import codes
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
 from opwright.libraries.dialect.fields import ROWS_BY_NAME
@@ -58,7 +59,7 @@ from opwright.release.version_range import VersionRange
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.type_parser import DISPATCHER
 from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
-from opwright.source import codes
+from opwright.source.codes import NOT_COMPILED
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple
@@ -288,7 +289,7 @@ def _check_traced_write(function: NativeFunction, report: CrossReport, *, takes_
     help = "return nothing of what it writes, or write `abi: native`" if tags else "return new tensors or nothing"
     if tags and takes_views:  # Such kernels cannot be those of the native interface.
         help = "return nothing of what it writes"
-    report.warning(codes.NOT_COMPILED, message, schema_span(function), help=help)
+    report.warning(NOT_COMPILED, message, schema_span(function), help=help)
 
 
 def _check_dtype_overload(function: NativeFunction, functions: Iterable[NativeFunction], report: CrossReport) -> None:

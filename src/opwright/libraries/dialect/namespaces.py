@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from opwright.libraries import codes
 from opwright.libraries.dialect.head import (
     FRAMEWORKS,
     GLOBAL,
@@ -20,7 +21,6 @@ from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
 from opwright.schema.type_parser import DISPATCHER
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from opwright.dialects.field import Field
+from opwright.libraries import codes
 from opwright.libraries.dialect.expression_types import ExpressionChecker, argument_expression, expression_of
 from opwright.libraries.dialect.expressions import (
     LIKE,
@@ -24,7 +25,6 @@ from opwright.model.declared_outputs import (
 from opwright.model.native_function import is_view_schema
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import TENSOR, Type
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key

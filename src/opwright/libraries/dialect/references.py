@@ -6,11 +6,11 @@ from typing import Final
 
 from opwright.dialects.field import FLAG, TEXT, Field
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries import codes
 from opwright.libraries.dialect.implementations import is_python_function
 from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.library import Reference
 from opwright.schema.function import FunctionSchema, SchemaKind
-from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_boolean, expect_mapping
 from opwright.source.nodes import MappingNode, Node, Scalar

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, value_span
+from opwright.libraries import codes
 from opwright.libraries.dialect.contracts import FIELD as CONTRACTS_FIELD
 from opwright.libraries.dialect.contracts import result_schema
 from opwright.libraries.dialect.dims import (
@@ -56,7 +57,7 @@ from opwright.model.requirements import (
     index_name,
 )
 from opwright.schema.function import FunctionSchema, SchemaKind
-from opwright.source import codes
+from opwright.source.codes import WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_strings
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -547,7 +548,7 @@ class RequirementsLoader:
                         pairs.append((key, value.value))
                     else:
                         message = f"the message of a condition is a text, not {value.description}"
-                        self._sink.error(codes.WRONG_SHAPE, message, value.span)
+                        self._sink.error(WRONG_SHAPE, message, value.span)
             else:
                 pairs.append((item, ""))
             for condition, message in pairs:
@@ -559,7 +560,7 @@ class RequirementsLoader:
 
     def _condition(self, node: Node, message: str) -> tuple[Requirement, bool]:
         if not isinstance(node, Scalar) or not node.value:
-            raise Fault.at(codes.WRONG_SHAPE, f"a condition is an expression, not {node.description}", node.span)
+            raise Fault.at(WRONG_SHAPE, f"a condition is an expression, not {node.description}", node.span)
         parsed = parse_expression(ExpressionText.of_scalar(node))
         arguments = {**self.dims.sizes, **self._arguments}
         each, index = self._list_walked(parsed, arguments)

@@ -6,8 +6,8 @@ import ast
 import warnings
 
 from opwright.dialects.python_source import node_span
+from opwright.libraries import codes
 from opwright.schema.function import FunctionSchema
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.nodes import Scalar
 from opwright.source.span import Span

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
+from opwright.libraries import codes
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
 from opwright.schema.function import FunctionSchema, Return, SchemaKind, make_return
 from opwright.schema.names import OperatorName
-from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_strings
 from opwright.source.nodes import Node

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.dialects.field import OPERATORS, TEXT, TEXTS, Field, list_of_schema, mapping_schema
 from opwright.dialects.native_functions.fields import ROWS, TAGS_FIELD
-from opwright.source import codes
+from opwright.libraries import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode

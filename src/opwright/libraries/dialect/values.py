@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from opwright.libraries import codes
 from opwright.libraries.dialect.dims import PatternedTensor
 from opwright.libraries.dialect.expression_types import ExpressionChecker, expression_of
 from opwright.libraries.dialect.expressions import (
@@ -31,7 +32,6 @@ from opwright.model.requirements import (
     element_name,
     place_name,
 )
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.nodes import Node, Scalar, SequenceNode
 

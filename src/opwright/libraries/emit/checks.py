@@ -17,6 +17,15 @@ from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
 from opwright.libraries import stable_convention as stable
+from opwright.libraries.codes import (
+    ARGUMENT_NAME,
+    NO_CONVERSION,
+    NO_SHAPES,
+    STABLE_FIELD,
+    STABLE_RELEASE,
+    STABLE_TYPE,
+    STRUCTURED_CONST_REF,
+)
 from opwright.libraries.emit.autocast import autocast_policies
 from opwright.libraries.emit.boxed_calls import has_constructor, has_kernels
 from opwright.libraries.emit.c_shims import library_shims, shim_refusal
@@ -35,18 +44,7 @@ from opwright.model.native_function import Kernel, NativeFunction, NativeFunctio
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind, required_argument
 from opwright.schema.types import TENSOR, DispatcherType
-from opwright.source.codes import (
-    ARGUMENT_NAME,
-    NO_C_FORM,
-    NO_CONVERSION,
-    NO_SHAPES,
-    SAME_SYMBOL,
-    STABLE_FIELD,
-    STABLE_RELEASE,
-    STABLE_TYPE,
-    STRUCTURED_CONST_REF,
-    UNCLEAR_WRITE,
-)
+from opwright.source.codes import NO_C_FORM, SAME_SYMBOL, UNCLEAR_WRITE
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.records import NamedTuple
 

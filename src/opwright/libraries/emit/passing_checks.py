@@ -10,6 +10,7 @@ from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.vmap import plumbing_kind
 from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import is_unpacked
+from opwright.libraries.codes import NO_CONVERSION
 from opwright.libraries.emit.boxed_calls import has_constructor
 from opwright.libraries.emit.parts import has_own_kernel
 from opwright.libraries.operator_library import OperatorLibrary
@@ -17,7 +18,7 @@ from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import Return, SchemaKind
 from opwright.schema.types import ListType, OptionalType, Type
-from opwright.source.codes import NO_CONVERSION, NO_FUNCTIONAL
+from opwright.source.codes import NO_FUNCTIONAL
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 

@@ -15,6 +15,7 @@ from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.schemas import registrations
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.libraries.codes import NO_CONVERSION
 from opwright.libraries.emit import (
     autocast,
     autograd,
@@ -41,7 +42,6 @@ from opwright.libraries.emit.parts import (
 )
 from opwright.libraries.emit.requirements import requirements_section
 from opwright.model.native_function import NativeFunction
-from opwright.source.codes import NO_CONVERSION
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
 

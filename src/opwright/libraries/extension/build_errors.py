@@ -10,10 +10,10 @@ from typing import Final, Protocol
 
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
+from opwright.libraries import codes
 from opwright.libraries.extension.build_mistakes import files_that_define
 from opwright.libraries.extension.generated import CodeOrigin, GeneratedCode, origin_of
 from opwright.libraries.extension.toolchain import first_error, is_for_rocm, remembered_output, undefined_function
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.text import SourceFile

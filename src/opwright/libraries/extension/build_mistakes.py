@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from opwright.libraries import codes
 from opwright.libraries.operator_library import OperatorLibrary
-from opwright.source import codes
+from opwright.source.codes import FILE_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
 from opwright.source.project_file import MADE_FOLDERS, files_below
 from opwright.source.span import Span
@@ -52,7 +53,7 @@ def check_arguments(
         sink.error(codes.BUILD_ARGUMENT, f"no option `{name}`", span, help=did_you_mean(name, others))
     for path in paths:
         if not os.path.exists(path):
-            sink.error(codes.FILE_MISSING, f"no such file: `{path}`", _place(path), help=_path_help(path))
+            sink.error(FILE_MISSING, f"no such file: `{path}`", _place(path), help=_path_help(path))
     for flag in flags:
         if _OLD_STANDARD.fullmatch(flag):
             message = f"PyTorch's headers need a newer C++ than `{flag}` asks for"

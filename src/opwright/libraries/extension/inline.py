@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from opwright.cpp.text import include_line
 from opwright.files.lock import folder_lock
 from opwright.incremental.identity import tool_identity
+from opwright.libraries import codes
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.generated import GeneratedCode, write_code
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, short_hash
@@ -23,7 +24,6 @@ from opwright.libraries.extension.live import load_library
 from opwright.libraries.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
 from opwright.libraries.extension.toolchain import Toolchain, find_toolchain, missing_header, named_headers
 from opwright.libraries.operator_library import OperatorLibrary
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.render import render_report
 from opwright.source.span import Span

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 from opwright.files.staging import read_checked_state, replace_checked_state
 from opwright.incremental.identity import InputStamps
+from opwright.libraries.codes import CACHE_OF_OTHERS
 from opwright.release.user_cache import cache_folder
-from opwright.source.codes import CACHE_OF_OTHERS
 from opwright.source.diagnostic import Fault
 
 _HELP: Final = "remove it, or set `OPWRIGHT_CACHE_DIR` to a folder of your own"

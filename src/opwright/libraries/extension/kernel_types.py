@@ -14,13 +14,13 @@ from typing import Final
 from opwright.cpp.signature import Signature
 from opwright.dialects.nearest import word_span
 from opwright.emit.aten.backend import kernel_signature
+from opwright.libraries import codes
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.frameworks import view_convention
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label
 from opwright.source.lazy import lazy_pattern
 from opwright.source.records import NamedTuple

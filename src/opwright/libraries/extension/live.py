@@ -10,8 +10,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Final, NamedTuple
 
+from opwright.libraries import codes
 from opwright.libraries.extension.toolchain import import_torch
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 
 #: What loads the modules of a package that register something for its operators.

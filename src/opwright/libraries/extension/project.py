@@ -13,11 +13,11 @@ from typing import Final
 from opwright.dialects.names import namespace_conflict
 from opwright.files.staging import staging_name
 from opwright.files.writer import file_holds, make_folder, write_fault
+from opwright.libraries import codes
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.requirements import torch_series
 from opwright.model.dispatch_key import devices
 from opwright.release.tables import operators
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Scalar
 from opwright.source.project_file import has_windows_device

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
+from opwright.libraries import codes
 from opwright.libraries.dialect.head import Head, read_head
 from opwright.libraries.dialect.namespaces import oldest_release
 from opwright.libraries.stable_convention import target_version
 from opwright.release.version import RELEASES
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml

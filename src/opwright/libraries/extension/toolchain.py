@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from opwright.cpp.text import include_line
-from opwright.source import codes
+from opwright.libraries import codes
 from opwright.source.diagnostic import Fault
 
 #: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks

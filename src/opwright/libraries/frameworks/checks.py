@@ -8,6 +8,7 @@ from typing import Final
 from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.libraries import stable_convention as stable
+from opwright.libraries.codes import FRAMEWORK_FIELD, FRAMEWORK_FORMULA, FRAMEWORK_SIZE, FRAMEWORK_TYPE
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.emit.python.overloads import calls_another_form
 from opwright.libraries.frameworks.jax_formulas import NoJax, gradient_texts, module_functions
@@ -19,7 +20,6 @@ from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, OptionalType
-from opwright.source.codes import FRAMEWORK_FIELD, FRAMEWORK_FORMULA, FRAMEWORK_SIZE, FRAMEWORK_TYPE
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 

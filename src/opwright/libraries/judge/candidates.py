@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import yaml
 
+from opwright.libraries import codes
 from opwright.libraries.extension.inline import BuildFailed, build_texts
 from opwright.libraries.judge.entry import JudgedEntry
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from opwright.emit.registry import build_folders
+from opwright.libraries import codes
 from opwright.libraries.emit.openings import opening_body, opening_source
 from opwright.libraries.emit.python.fakes import check_function
 from opwright.libraries.emit.python.references import unread_arguments
@@ -17,7 +18,6 @@ from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.schema.function import Argument
 from opwright.schema.names import OperatorName
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

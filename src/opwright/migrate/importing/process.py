@@ -12,11 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
+from opwright.migrate.codes import MODULE_NOT_READ
 from opwright.migrate.importing.programs import LIBRARY_SUFFIXES, MARK
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.limited import PROGRAM_SECONDS, TooSlow, run_limited
 from opwright.source.child import python_command
-from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import slow

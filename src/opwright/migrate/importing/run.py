@@ -12,6 +12,7 @@ from typing import Final
 from opwright.libraries.extension.generated import library_code
 from opwright.libraries.extension.kernel_types import wrong_kernels
 from opwright.libraries.operator_library import OperatorLibrary
+from opwright.migrate import codes
 from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.backend_import import BackendImport, import_backend
 from opwright.migrate.importing.comparison import (
@@ -50,7 +51,6 @@ from opwright.migrate.importing.two_processes import ProcessComparison, compare_
 from opwright.migrate.importing.unread_code import with_unread
 from opwright.model.dispatch_key import META
 from opwright.model.library import BUILD_NAMESPACE
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

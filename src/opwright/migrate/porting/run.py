@@ -10,13 +10,14 @@ from typing import Final
 
 from opwright.cpp.text import include_line, quoted_include_line
 from opwright.libraries.dialect.callable_operators import CallableOperators
+from opwright.migrate import codes
 from opwright.migrate.porting.compile_check import CompiledPort, compile_ported
 from opwright.migrate.porting.source import registrations, tree_of, trees_within
 from opwright.migrate.porting.stable_api import CUDA_HEADER, StableRelease
 from opwright.migrate.porting.state import FileState, LeftCode, ProjectFacts, facts_of
 from opwright.migrate.porting.translator import INCLUDES, KEPT_INCLUDE, Translator
 from opwright.migrate.porting.wrappers import NAMESPACE, Wrappers, is_header_of_calls
-from opwright.source import codes
+from opwright.source.codes import OUTPUT_EXISTS
 from opwright.source.diagnostic import Fault
 from opwright.source.line_diff import LineMatcher, unified_lines
 from opwright.source.project_file import files_below
@@ -159,7 +160,7 @@ def _own_header(path: str) -> str:
     text = SourceFile.read_plain(path).text
     if text and not is_header_of_calls(text):
         message = f"`{path}` exists, and `opwright port` did not write it"
-        raise Fault.at(codes.OUTPUT_EXISTS, message, help="name another file for the calls with `--header`")
+        raise Fault.at(OUTPUT_EXISTS, message, help="name another file for the calls with `--header`")
     return text
 
 

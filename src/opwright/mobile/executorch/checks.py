@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from opwright.convention import shared_types
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.emitter import Job
+from opwright.mobile import codes
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.evalues import unheld_list
 from opwright.mobile.executorch.units import boolean_lists, is_selected, operators, tensors_of_key
 from opwright.mobile.executorch_choices import ExecutorchOptions
 from opwright.mobile.executorch_operators import ExecutorchOperator
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics
 
 

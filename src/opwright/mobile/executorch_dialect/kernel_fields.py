@@ -7,13 +7,13 @@ from typing import Final, TypeAlias
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
+from opwright.mobile import codes
 from opwright.mobile.executorch_dialect.fields import KERNEL_FIELDS, TensorSpec, kernel_keys
 from opwright.mobile.executorch_operators import DEFAULT_KEY, DTYPES, ExecutorchKernel
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU, DispatchKey
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import UnlinkedFunction
-from opwright.source import codes
 from opwright.source.diagnostic import Label, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key

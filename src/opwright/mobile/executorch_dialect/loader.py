@@ -15,6 +15,7 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
+from opwright.mobile import codes
 from opwright.mobile.executorch_dialect.fields import ENTRY_FIELDS
 from opwright.mobile.executorch_dialect.kernel_fields import dispatch_ranks, dispatched_kernel, read_kernels
 from opwright.mobile.executorch_operators import ExecutorchKernel, ExecutorchOperator
@@ -25,7 +26,7 @@ from opwright.model.native_function import UnlinkedFunction, link_functions
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
 from opwright.schema.parser import read_schema
-from opwright.source import codes
+from opwright.source.codes import FILE_EMPTY, OVERLOAD_TWICE
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, Label, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
@@ -107,7 +108,7 @@ def _report_repetitions(first: ExecutorchOperator, other: ExecutorchOperator, si
     also = (Label(first.function.entry, "the entry in another file", primary=False),)
     if first.schema != other.schema:
         message = f"second entry for `{other.name}`, with another schema"
-        sink.error(codes.OVERLOAD_TWICE, message, other.function.entry, also=also)
+        sink.error(OVERLOAD_TWICE, message, other.function.entry, also=also)
     keys = {kernel.key for kernel in first.kernels}
     for kernel in other.kernels:
         if kernel.key in keys:
@@ -156,7 +157,7 @@ def _items(file: SourceFile, context: LoadContext) -> list[MappingNode]:
     try:
         root = load_yaml(file)
     except Fault as fault:
-        if fault.diagnostic.code != codes.FILE_EMPTY:
+        if fault.diagnostic.code != FILE_EMPTY:
             sink.add(fault.diagnostic)
         return []
     if isinstance(root, Scalar) and root.kind == "null":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from opwright.dialects.selection import load_selection
+from opwright.mobile.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.mobile.selective.shapes import Shape
 from opwright.model.selection import Selection
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_schema
-from opwright.source.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.expect import (
     check_unique_keys,

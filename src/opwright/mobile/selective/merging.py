@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
+from opwright.mobile.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
 from opwright.mobile.selective.files import Files
 from opwright.model.selection import Selection, merge
-from opwright.source.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
 
 
 def listed_paths(argument: str, files: Files, *, in_folders: bool) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from json import dumps
 from typing import Any, TypeAlias
 
+from opwright.mobile.codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import Graph, base_name, closure
 from opwright.model.selection import SelectedOperator, Selection, merge
-from opwright.source.codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.source.records import NamedTuple
 
 ModelEntry: TypeAlias = Mapping[str, Any]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
+from opwright.mobile.codes import MODEL_DAMAGED
 from opwright.mobile.selective.files import Files
-from opwright.source.codes import MODEL_DAMAGED
 from opwright.source.records import NamedTuple
 
 #: The bytes from the fifth on in each model file.

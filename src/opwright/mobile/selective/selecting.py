@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from opwright.dialects.selection import check_selection
+from opwright.mobile.codes import NOT_IN_GRAPH, NOTHING_SELECTED
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import base_name, graph_of
 from opwright.mobile.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots
@@ -15,7 +16,6 @@ from opwright.model.selection import Selection
 from opwright.release.tree import rules_of
 from opwright.run.loading import load_job, with_libraries
 from opwright.run.request import Request
-from opwright.source.codes import NOT_IN_GRAPH, NOTHING_SELECTED
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.records import NamedTuple
 

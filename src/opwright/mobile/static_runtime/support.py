@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from opwright.convention import public_api
 from opwright.emit.emitter import Job, per_job
+from opwright.mobile import codes
 from opwright.mobile.operator_names import HAND_WRITTEN, LEFT_OUT
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU
@@ -23,7 +24,6 @@ from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.function import Argument, FunctionSchema
 from opwright.schema.signature import base_of_operation
 from opwright.schema.types import BASE_TYPES, TENSOR, OptionalType, Type, base, optional
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import Field
+from opwright.mobile import codes
 from opwright.mobile.upgrader_tables import (
     CalledOperator,
     Constant,
@@ -26,7 +27,6 @@ from opwright.mobile.upgraders.fields import (
     UPGRADER_FIELDS,
     is_left_out,
 )
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_integer, expect_mapping, expect_sequence, expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+from opwright.backends.codes import NO_PYTHON_MODULES
 from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.job import load_backends
@@ -34,7 +35,6 @@ from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
 from opwright.run.loading import check_job, load_deferred_dialects, load_job
 from opwright.run.request import Request
-from opwright.source.codes import NO_PYTHON_MODULES
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

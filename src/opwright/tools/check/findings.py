@@ -12,7 +12,6 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_AOT, NATIVE_FUNCTIONS, SELECTION, SHIM_TABLES, TAGS
 from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs, from_source_path
-from opwright.source.codes import UNKNOWN_DIALECT
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
@@ -20,6 +19,7 @@ from opwright.tools.check.checking import CheckRequest, check
 from opwright.tools.check.fixes import with_fixes
 from opwright.tools.check.lints import LAYOUT
 from opwright.tools.check.suppressions import CodeFilter, suppress, suppressions
+from opwright.tools.codes import UNKNOWN_DIALECT
 from opwright.tools.files.file_kinds import kind_of, owners_of, tree_around
 from opwright.tools.files.layout import check_layout
 from opwright.workspace.overlay import with_texts

@@ -21,11 +21,11 @@ from opwright.model.native_function import NO_FIELDS, NativeFunction
 from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
 from opwright.plugins.operator_records import MetaSupport
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Edit, Fault, Label
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.yaml import load_yaml
+from opwright.tools import codes
 from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
 from opwright.workspace.edits import deleted_field, deleted_item
 

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from opwright.backends.dialect.sections import SECTIONS
+from opwright.migrate.codes import MODULE_NOT_READ
 from opwright.migrate.importing.process import program_command
 from opwright.migrate.importing.programs import MARK
 from opwright.model.dispatch_key import LIBRARY_KEYS
@@ -18,7 +19,6 @@ from opwright.plugins.operator_records import ABSENT, CoverageReport, OperatorRe
 from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
-from opwright.source.codes import MODULE_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 

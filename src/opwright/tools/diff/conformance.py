@@ -22,9 +22,9 @@ from opwright.release.rules import Rules
 from opwright.release.tree import rules_of, with_lists, with_value
 from opwright.run.generation import Generation
 from opwright.run.request import OutputsAmong, Request
-from opwright.source.codes import GENERATOR_FAILED, NO_GENERATOR
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import slow
+from opwright.tools.codes import GENERATOR_FAILED, NO_GENERATOR
 from opwright.tools.diff.diffing import output_side
 from opwright.tools.diff.outputs import OutputComparison, OutputSide, compare_outputs
 

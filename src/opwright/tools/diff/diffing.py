@@ -32,11 +32,11 @@ from opwright.release.view import Consent
 from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.child import python_command
-from opwright.source.codes import NO_SIDE, NOT_GENERATED
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import DUMP_BYTES, FILE_BYTES
 from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
+from opwright.tools.codes import NO_SIDE, NOT_GENERATED
 from opwright.tools.coverage.report import NO_META_KERNELS, coverage_report
 from opwright.tools.diff.backend import BackendSide
 from opwright.tools.diff.compare import Side

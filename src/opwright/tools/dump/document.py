@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, cast
 
-from opwright.source.codes import BAD_DUMP, NO_DATA
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.limits import DEPTH
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml_scalar import scalar
+from opwright.tools.codes import BAD_DUMP, NO_DATA
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.fields import FORMAT
 

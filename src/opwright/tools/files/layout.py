@@ -9,9 +9,9 @@ from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import DERIVATIVES
 from opwright.libraries.rows import LIBRARY
-from opwright.source.codes import NOT_LAID_OUT
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.text import SourceFile
+from opwright.tools.codes import NOT_LAID_OUT
 from opwright.tools.files.field_schemas import field_order
 from opwright.tools.files.file_kinds import kind_of
 from opwright.tools.files.yaml_layout import laid_out

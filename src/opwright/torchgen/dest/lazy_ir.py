@@ -6,6 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from opwright.backends import codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.checks import LazyFault, faults_of_inputs, faults_of_kernel, faults_of_node
@@ -13,7 +14,6 @@ from opwright.backends.lazy.kernel import KernelParts, KernelStyle, LazyKernel
 from opwright.backends.lazy.node import NodeStyle
 from opwright.backends.lazy_backend import NON_NATIVE_PROPERTIES
 from opwright.convention import dispatcher
-from opwright.source import codes
 from opwright.torchgen.api.lazy import LazyIrSchema, getValueT, model_node, properties_of
 from opwright.torchgen.api.types.signatures import DispatcherSignature, NativeSignature, kernel_signature
 from opwright.torchgen.interface.faults import Invalid

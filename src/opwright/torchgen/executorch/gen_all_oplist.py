@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
+from opwright.mobile.codes import TWO_PRIM_OPS
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.merging import (
     check_overlaps,
@@ -22,7 +23,6 @@ from opwright.mobile.selective.merging import (
 )
 from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import Selection
-from opwright.source.codes import TWO_PRIM_OPS
 from opwright.torchgen.selective_program import Program, Result
 
 

@@ -12,13 +12,13 @@ from json import loads
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
+from opwright.mobile.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.mobile.executorch_operators import DEFAULT_KEY
 from opwright.mobile.selective.edge_texts import kernel_key_of_dtype
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.program_file import operators_of
 from opwright.mobile.selective.writer import write_selection
 from opwright.model.selection import SelectedOperator, Selection
-from opwright.source.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
 from opwright.torchgen.selective_program import Program, Result
 
