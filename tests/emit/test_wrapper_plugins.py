@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from opwright.backends.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.backends.emit.checks import check_wrappers
 from opwright.backends.emit.sections import registered_units, section_files
 from opwright.backends.external_backend import RunBackends
@@ -38,7 +39,6 @@ from opwright.model.dispatch_key import key_named
 from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
-from opwright.plugins.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.emit.external_backends import backend_job, files_of, slot
 

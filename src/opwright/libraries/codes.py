@@ -7,6 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+SAME_SYMBOL: Final = "E0807"
+
 LIBRARY_FILE_SHAPE: Final = "E1101"
 HEAD_KEY: Final = "E1102"
 NO_NAMESPACE: Final = "E1103"

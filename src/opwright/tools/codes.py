@@ -7,6 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+NO_PYTHON_MODULES: Final = "W1373"
+
 BAD_DUMP: Final = "E2101"
 NO_DATA: Final = "E2102"
 NO_SIDE: Final = "E2103"

@@ -9,7 +9,6 @@ from opwright.backends.dialect.head_fields import HEAD_FIELDS, OWN_FIELDS, READE
 from opwright.backends.dialect.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, PLUGINS, report_plugins
-from opwright.plugins.codes import TWO_READERS
 from opwright.source.codes import BACKEND_MISSING_KEY, BACKEND_UNKNOWN_KEY
 from opwright.source.diagnostic import Fault
 from opwright.source.expect import check_unique_keys
@@ -107,5 +106,5 @@ def read_vendor_file(root: Node, context: LoadContext) -> Node:
             [f"the reader `{reader.name}`{plugin}" for reader, plugin in zip(readers, plugins, strict=True)]
         )
         message = f"{names} both read `{root.file.path}`"
-        raise Fault.at(TWO_READERS, message, root.span, help="name one of the plug-ins alone")
+        raise Fault.at(codes.TWO_READERS, message, root.span, help="name one of the plug-ins alone")
     return readers[0].rewrite(root, context) if readers else root

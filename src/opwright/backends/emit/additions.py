@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
+from opwright.backends.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.backends.emit.kernel_signatures import convention_named, signature_of
 from opwright.backends.emit.section_file import SectionAdditions, SectionFile
 from opwright.backends.external_backend import BackendEntry
@@ -19,7 +20,6 @@ from opwright.emit.emitter import Job
 from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.model.hooks import HOOK_VALUES, Hook
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Diagnostic, Fault, Label
 

@@ -13,7 +13,6 @@ from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.plugins.codes import LAZY_KERNEL
 from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
@@ -34,7 +33,7 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
                 message = (
                     f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
                 )
-                faults.error(LAZY_KERNEL, message, entry.span, help="write one family without a convention")
+                faults.error(codes.LAZY_KERNEL, message, entry.span, help="write one family without a convention")
             _check_declaration(entry, faults)
             _check_group(entry, file, faults)
         sink.extend(faults)

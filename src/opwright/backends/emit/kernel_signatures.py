@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from opwright.backends.codes import UNKNOWN_CONVENTION
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.cpp.signature import Signature
 from opwright.cpp.text import include_line
@@ -14,7 +15,6 @@ from opwright.emit.emitter import Job, per_job
 from opwright.emit.extensions import Extension, KernelConvention
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.codes import UNKNOWN_CONVENTION
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span
 

@@ -21,6 +21,7 @@ from opwright.libraries.codes import (
     ARGUMENT_NAME,
     NO_CONVERSION,
     NO_SHAPES,
+    SAME_SYMBOL,
     STABLE_FIELD,
     STABLE_RELEASE,
     STABLE_TYPE,
@@ -44,7 +45,7 @@ from opwright.model.native_function import Kernel, NativeFunction, NativeFunctio
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind, required_argument
 from opwright.schema.types import TENSOR, DispatcherType
-from opwright.source.codes import NO_C_FORM, SAME_SYMBOL, UNCLEAR_WRITE
+from opwright.source.codes import NO_C_FORM, UNCLEAR_WRITE
 from opwright.source.diagnostic import Diagnostics, Label
 from opwright.source.records import NamedTuple
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from opwright.backends.codes import NO_PYTHON_MODULES
 from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
 from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.job import load_backends
@@ -40,6 +39,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.tools.check.lints import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.tools.check.suppressions import CodeFilter
+from opwright.tools.codes import NO_PYTHON_MODULES
 from opwright.tools.coverage.report import coverage_report, entry_records
 
 _LAZY_FILE: Final = re.compile(r"(?m)^[\"']?(?:full_codegen|ir_gen|non_native)[\"']?[ \t]*:")
