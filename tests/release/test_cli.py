@@ -123,6 +123,17 @@ def test_the_summary_names_the_release_and_its_origin(generate: Program, index: 
     assert "(cached)" in generate("--torch", "2.13.0", "--rocm")[1]
 
 
+@pytest.mark.parametrize("command", ["dump", "explain", "coverage"])
+def test_commands_look_for_kernels_compiled_ahead_of_time(opwright: Program, tmp_path: Path, command: str) -> None:
+    """A folder of declarations that is not there is told by commands that read operators."""
+    inputs = write_source_tree(tmp_path / "tree", "2.15.0") / "aten" / "src" / "ATen"
+    (tmp_path / "acme.yaml").write_text("backend: XPU\ncpp_namespace: acme\nsupported:\n- add.Tensor\n", "utf-8")
+    words = {"explain": ["add"], "coverage": ["--backend", tmp_path / "acme.yaml"]}
+    named = ["--source-path", inputs, "--native-aot-ops-dir", tmp_path / "missing"]
+    _, printed, said = opwright(command, *words.get(command, []), *named)
+    assert f"[W0503]: there is no folder `{tmp_path / 'missing'}` of kernels" in printed + said
+
+
 def test_a_release_can_be_said(generate: Program, tmp_path: Path) -> None:
     """`--release` goes before what the inputs say of themselves."""
     tree = write_source_tree(tmp_path / "tree", "2.13.0a0") / "aten" / "src" / "ATen"
