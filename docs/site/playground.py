@@ -18,7 +18,7 @@ import yaml
 
 import opwright
 from docs.site.browser.engine import FILES
-from opwright.release.store import member_of
+from opwright.wheels.wheel_store import member_of
 
 __all__ = ["CODE_EXAMPLES", "EXAMPLES", "playground_hash", "release_files", "write_playground"]
 

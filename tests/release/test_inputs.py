@@ -11,11 +11,10 @@ import pytest
 
 import opwright
 from opwright.release.inputs import Inputs, from_files, from_installed, from_source_path, from_wheel, resolve
-from opwright.release.store import member_of, name_of
 from opwright.release.version import version_of
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.wheels.wheel import Wheel
-from opwright.wheels.wheel_store import WheelStore
+from opwright.wheels.wheel_store import WheelStore, member_of, name_of
 from tests.release.fake_torch import (
     ATEN,
     AUTOGRAD,

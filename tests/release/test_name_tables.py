@@ -13,14 +13,15 @@ from typing import get_args
 import pytest
 
 import opwright
+from opwright.backends.operator_names import STAND_INS
 from opwright.convention import public_api
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION
 from opwright.guests import GUESTS
+from opwright.libraries.operator_names import LATER_OVERLOADS, WHOLE_OVERLOAD
 from opwright.release import operator_names
 from opwright.release.behaviour import COMPLEX_GRADIENTS
 from opwright.release.inputs import from_installed
 from opwright.release.name_table import NameForm, NameMap, Names, NameTable
-from opwright.release.operator_names.kernels import LATER_OVERLOADS, STAND_INS, WHOLE_OVERLOAD
 from opwright.release.rules import Rules
 from opwright.release.tables import operators
 from opwright.release.tree_facts import LISTS

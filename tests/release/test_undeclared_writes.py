@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from opwright.backends.operator_names import UNDECLARED_WRITES
 from opwright.release.inputs import from_installed
-from opwright.release.operator_names.kernels import UNDECLARED_WRITES
 from opwright.release.rules import Rules
 from opwright.release.version import version_of
 

@@ -13,6 +13,7 @@ from opwright.source import limits
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound, did_you_mean
 from opwright.source.render import render_report, render_terminal
 from opwright.source.text import SourceFile
+from opwright.tools.dump.document import DUMP_BYTES
 
 FILE = SourceFile("ops.yaml", "word\n" * 5_000)
 
@@ -122,7 +123,7 @@ def test_dumps_may_be_larger(tmp_path: Path) -> None:
     """A dump may have more bytes than an input file, since it says more of each operator."""
     path = tmp_path / "dump.json"
     path.write_bytes(b" " * (limits.FILE_BYTES + 1))
-    assert len(SourceFile.read(path, limits.DUMP_BYTES).text) == limits.FILE_BYTES + 1
+    assert len(SourceFile.read(path, DUMP_BYTES).text) == limits.FILE_BYTES + 1
 
 
 def test_spans_stay_inside_their_text() -> None:

@@ -251,3 +251,57 @@ BY_HAND: Final = {
         form="overload",
     ),
 }
+
+
+HIDDEN_KERNELS: Final = NameTable(
+    "Kernels that the main library does not export.",
+    Names(
+        "_grouped_mm is_vulkan_available rms_norm_composite rms_norm_symint",
+        "Their source files do not include the header that declares them with the export macro.",
+    ),
+    form="kernel",
+)
+
+
+_SEVERAL_PROCESSES: Final = "It is a part of batch normalization over several processes, and only CUDA has a kernel."
+
+
+STAND_INS: Final = NameMap(
+    "Operators that PyTorch calls on other devices only, each with the function that a fallback runs for it, if any.",
+    Names(
+        "convolution_overrideable convolution_backward_overrideable",
+        "The CPU computes them under another name, which the function for all operators finds.",
+        value="run_on_cpu",
+    ),
+    Names("conj_physical_", "Its composite kernel works on the CPU alone.", value="run_on_cpu"),
+    Names("_thnn_fused_lstm_cell", "The CPU makes the cell of other operators.", value="fused_lstm_cell"),
+    Names("_thnn_fused_lstm_cell_backward_impl", "It belongs to the cell.", value="fused_lstm_cell_backward"),
+    Names("_thnn_fused_gru_cell", "The CPU makes the cell of other operators.", value="fused_gru_cell"),
+    Names("_thnn_fused_gru_cell_backward", "It belongs to the cell.", value="fused_gru_cell_backward"),
+    Names(
+        "native_dropout",
+        "The CPU's kernel takes no generator, and would draw from that of the CPU.",
+        value="native_dropout",
+    ),
+    Names("_fused_dropout", "Only CUDA has a kernel for it.", value="fused_dropout"),
+    Names("_masked_scale", "It belongs to the dropout.", value="masked_scale"),
+    Names("batch_norm_stats", _SEVERAL_PROCESSES, value="batch_norm_stats"),
+    Names("batch_norm_gather_stats", _SEVERAL_PROCESSES, value="batch_norm_gather_stats"),
+    Names("batch_norm_gather_stats_with_counts", _SEVERAL_PROCESSES, value="batch_norm_gather_stats_with_counts"),
+    Names("batch_norm_elemt", _SEVERAL_PROCESSES, value="batch_norm_elemt"),
+    Names("batch_norm_elemt.out", _SEVERAL_PROCESSES, value="batch_norm_elemt_out"),
+    Names("batch_norm_backward_reduce", _SEVERAL_PROCESSES, value="batch_norm_backward_reduce"),
+    Names("batch_norm_backward_elemt", _SEVERAL_PROCESSES, value="batch_norm_backward_elemt"),
+    form="overload",
+)
+
+
+UNDECLARED_WRITES: Final = NameMap(
+    "Operators that write to arguments, though their schemas do not say so, each with the names of these.",
+    Names(
+        "native_batch_norm native_batch_norm.out batch_norm_update_stats",
+        "They update the running statistics.",
+        value="running_mean running_var",
+    ),
+    form="overload",
+)

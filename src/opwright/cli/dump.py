@@ -22,11 +22,10 @@ from opwright.cli.input_arguments import add_allow_path_argument, open_named_inp
 from opwright.cli.streams import print_or_write
 from opwright.files.writer import is_stream
 from opwright.source.diagnostic import Diagnostics
-from opwright.source.limits import DUMP_BYTES
 from opwright.source.terminal import print_document
 from opwright.source.text import SourceFile
 from opwright.tools.dump.data import JsonValue
-from opwright.tools.dump.document import dumped_files, parse_dump, render_dump
+from opwright.tools.dump.document import DUMP_BYTES, dumped_files, parse_dump, render_dump
 from opwright.workspace.user_files import finish_killed_runs
 from opwright.workspace.user_outputs import write_user_files
 

@@ -18,7 +18,7 @@ from opwright.cli import console
 from opwright.release.behaviour import Change
 from opwright.release.rules import Rules
 from opwright.release.user_cache import cache_folder
-from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version, series_followed
+from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
 from opwright.source.codes import BAD_RELEASE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.snippet import readable
@@ -109,7 +109,8 @@ def _differences(older: Version, newer: Version) -> Iterator[str]:
     changed = [row for row in Rules.rows() if row.value_in(older) != row.value_in(newer)]
     yield f"{len(changed)} behaviours differ between PyTorch {older.series} and {newer.series}"
     for row in changed:
-        changes = row.changes_between(*sorted((older, newer)))
+        first, last = sorted((older[:2], newer[:2]))
+        changes = [change for change in row.changes if first < change.series <= last]
         values = f"{_value_text(row.value_in(older))} -> {_value_text(row.value_in(newer))}"
         yield ""
         yield f"{row.name}: {values} (changed in {', '.join([change.since for change in changes])})"
@@ -148,3 +149,16 @@ def _shims(rules: Rules) -> set[str]:
         for name, operator in operators.items()
         for version in (None, *(shim_version.name for shim_version in operator.versions))
     }
+
+
+def series_followed(version: Version) -> str | None:
+    """The release whose rules a version follows: its own or the newest one known; None if it is too old.
+
+    >>> series_followed(Version(2, 13, 1)), series_followed(Version(2, 3))
+    ('2.13', None)
+    >>> series_followed(Version(3, 0)) == NEWEST.series
+    True
+    """
+    if version < OLDEST:
+        return None
+    return min(version, NEWEST, key=lambda version: version[:2]).series

@@ -1,4 +1,4 @@
-"""Operators that PyTorch's static runtime treats specially, all by the names that their overloads share."""
+"""Operators that static runtime treats specially, by the names that their overloads share, and those of upgraders."""
 
 from __future__ import annotations
 
@@ -367,4 +367,12 @@ out_int32 = false""",
     ),
     Names("diagonal linalg_diagonal", "The two dimensions must differ.", value="offset = 0\ndim1 = 2\ndim2 = 1"),
     form="root",
+)
+
+
+NOT_UPGRADED: Final = NameTable(
+    "Operators whose upgraders are left out.",
+    Names("full full.out", "PyTorch waits for a change of their schemas."),
+    Names("full.names", "PyTorch waits for a change of its schema.", until="2.13"),
+    form="overload",
 )

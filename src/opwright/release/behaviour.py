@@ -101,10 +101,6 @@ class Behaviour(Generic[BehaviourValue]):
                 value = change.value
         return value
 
-    def changes_between(self, older: Version, newer: Version) -> tuple[Change[BehaviourValue], ...]:
-        """The changes after one release, up to and with another."""
-        return tuple([change for change in self.changes if older[:2] < change.series <= newer[:2]])
-
     def _last_change(self, version: Version) -> Change[BehaviourValue]:
         series = version[:2]
         last = self.changes[0]

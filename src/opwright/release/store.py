@@ -41,22 +41,10 @@ VERSION_FILES = (TREE_VERSION, "torch/version.py")
 #: Where source trees have the program that PyTorch's build calls for autograd and Python, which no wheel has.
 BUILD_PROGRAM = "tools/setup_helpers/generate_code.py"
 
-PACKAGED = "torchgen/packaged/"
-_SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
+SHIM_TABLES_MEMBER = f"torchgen/{SHIM_TABLES}"
 NATIVE_OPS = "torch/_native/ops/"
 _AOT_FILE = "aot.py"
-_INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
-#: What the members of wheels that are inputs begin with.
-MEMBER_PREFIXES = (PACKAGED, NATIVE_OPS, _SHIM_TABLES_MEMBER, _INSTALLED_HELPERS)
-#: What names of inputs begin with -> what their paths in the wheel begin with.
-_IN_WHEEL = (
-    (NATIVE_AOT, NATIVE_OPS),
-    (SHIM_TABLES, _SHIM_TABLES_MEMBER),
-    (FORMULA_HELPERS, _INSTALLED_HELPERS),
-    (AUTOGRAD, PACKAGED + AUTOGRAD),
-    ("", f"{PACKAGED}ATen/"),
-    ("", PACKAGED),
-)
+INSTALLED_HELPERS = "torch/include/torch/csrc/autograd/FunctionsManual.h"
 _HELPERS_IN_TREE = "torch/csrc/autograd/FunctionsManual.h"
 
 
@@ -148,7 +136,7 @@ class FolderStore:
         if name.startswith(MEMBERS):
             return os.path.join(self._root or self._aten, *name.split("/"))
         if name == SHIM_TABLES and self._root is not None:
-            return os.path.join(self._root, *_SHIM_TABLES_MEMBER.split("/"))
+            return os.path.join(self._root, *SHIM_TABLES_MEMBER.split("/"))
         return os.path.join(self._aten, *name.split("/"))
 
     @property
@@ -156,7 +144,7 @@ class FolderStore:
         """The path of the header of formula helpers, in a source tree or an installed PyTorch."""
         root = self._root or self._aten
         in_tree = os.path.join(root, *_HELPERS_IN_TREE.split("/"))
-        return in_tree if os.path.isfile(in_tree) else os.path.join(root, *_INSTALLED_HELPERS.split("/"))
+        return in_tree if os.path.isfile(in_tree) else os.path.join(root, *INSTALLED_HELPERS.split("/"))
 
     def read_text(self, name: str) -> SourceFile:
         """The decoded file with this name."""
@@ -278,22 +266,6 @@ class AotFolder(LayeredStore):
         # It has no other inputs.
         upper = FolderStore(os.devnull, os.devnull, None, native_ops=folder)
         super().__init__(store, upper, lambda name: name.startswith(NATIVE_AOT), more)
-
-
-def member_of(name: str) -> str:
-    """The path in a wheel of the input with this name.
-
-    >>> member_of("native/tags.yaml"), member_of("autograd/derivatives.yaml")
-    ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
-    """
-    if name.startswith(MEMBERS):
-        return name
-    return next(in_wheel + name[len(prefix) :] for prefix, in_wheel in _IN_WHEEL if name.startswith(prefix))
-
-
-def name_of(member: str) -> str:
-    """The reverse of `member_of`."""
-    return next(prefix + member[len(in_wheel) :] for prefix, in_wheel in _IN_WHEEL if member.startswith(in_wheel))
 
 
 def aot_names(folder: str) -> list[str]:

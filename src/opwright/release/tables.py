@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Final
 
 from opwright.release.version import Version, is_between, parse_version
 from opwright.source.records import NamedTuple
@@ -42,13 +41,6 @@ class ShimTables(NamedTuple):
     device: Mapping[str, ShimOperator]
     aten: Mapping[str, ShimOperator]
     spans: Mapping[str, Span]
-
-
-class Stub(NamedTuple):
-    """An object of PyTorch that calls the loop of a device, and the header that declares it."""
-
-    name: str
-    header: str
 
 
 def complex_gradients(version: Version) -> frozenset[str]:
@@ -101,65 +93,12 @@ def cpp_macros() -> frozenset[str]:
 def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
     """The names of a data file that a release has, or all names for None. Rows may have a release range."""
     names = []
-    for name, *words in _rows(file_name):
+    for name, *words in data_rows(__package__, file_name):
         # Nearly all rows have no range.
         bounds = dict(zip(words[::2], words[1::2], strict=True)) if words else {}
         if series is None or not bounds or is_between(series, bounds.get("since"), bounds.get("until")):
             names.append(name)
     return frozenset(names)
-
-
-@cache
-def kernel_stubs() -> Mapping[str, tuple[Stub, ...]]:
-    """The stubs that structured kernels call which the CPU and CUDA share, by the name of the kernel.
-
-    Those without stubs consist of calls of other operators.
-
-    >>> kernel_stubs()["mul_out"], kernel_stubs()["norm_out"]
-    ((Stub(name='mul_stub', header='ATen/native/BinaryOps.h'),), ())
-    """
-    stubs: dict[str, Stub] = {}
-    kernels: dict[str, tuple[Stub, ...]] = {}
-    section = ""
-    for name, *words in _rows("kernel_stubs.txt"):
-        if name.startswith("["):
-            section = name.strip("[]")
-        elif section == "kernels":
-            kernels[name] = tuple([stubs[word] for word in words])
-        else:
-            stubs[name] = Stub(name, section)
-    return kernels
-
-
-#: The releases whose registrations by hand are known.
-_WITH_HAND_REGISTRATIONS: Final = ("2.13.0",)
-
-
-class HandRegistration(NamedTuple):
-    """A kernel that PyTorch registers by hand in C++: operator, dispatch key, and the file and line that do it."""
-
-    operator: str
-    key: str
-    file: str
-    line: int
-
-
-@cache
-def hand_registrations(release: str) -> tuple[HandRegistration, ...]:
-    """The kernels that a release registers by hand in C++ for single operators; nothing for releases without a table.
-
-    >>> [row.file for row in hand_registrations("2.13.0") if row[:2] == ("nonzero", "FuncTorchBatched")]
-    ['aten/src/ATen/functorch/BatchRulesDynamic.cpp']
-    """
-    rows: list[HandRegistration] = []
-    key = file = ""
-    if release in _WITH_HAND_REGISTRATIONS:
-        for name, word in _rows(f"hand_registrations-{release}.txt"):
-            if name.startswith("["):
-                key, file = name.removeprefix("["), word.removesuffix("]")
-            else:
-                rows.append(HandRegistration(name, key, file, int(word)))
-    return tuple(rows)
 
 
 def shim_tables(version: Version, guarded: bool) -> ShimTables:
@@ -180,7 +119,7 @@ def shim_tables(version: Version, guarded: bool) -> ShimTables:
 def _shim_tables(series: Version, guarded: bool) -> ShimTables:
     sections: dict[str, dict[str, ShimOperator]] = {}
     operators: dict[str, ShimOperator] = {}
-    for name, *words in _rows("c_shim_operators.txt"):
+    for name, *words in data_rows(__package__, "c_shim_operators.txt"):
         if name.startswith("["):
             operators = sections[name.strip("[]")] = {}
             continue
@@ -214,8 +153,8 @@ def _series(version: Version) -> Version:
     return Version(version.major, version.minor)
 
 
-def _rows(file_name: str) -> Iterator[list[str]]:
-    """The words of each line of a data file, without comments and empty lines."""
-    for line in read_own_text(__package__, f"data/{file_name}").splitlines():
+def data_rows(package: str, file_name: str) -> Iterator[list[str]]:
+    """The words of each line of a package's data file, without comments and empty lines."""
+    for line in read_own_text(package, f"data/{file_name}").splitlines():
         if not line.startswith("#") and (words := line.split()):
             yield words

@@ -12,7 +12,7 @@ from functools import cache
 
 from opwright.release.generator_files import FORWARDS, GENERATOR
 from opwright.release.rules import Rules
-from opwright.release.tree_facts import TreeFacts, generator_lists, learn, read_facts
+from opwright.release.tree_facts import TreeFacts, learn, read_facts
 from opwright.release.version import (
     NEWEST,
     Mark,
@@ -66,23 +66,6 @@ def _check_has_generator(inputs: Inputs) -> None:
         help = "declare the file as an input of the build action too, or name a release with `--release`"
         note = f"its version {inputs.version_text} is of a tree between releases, where the generator tells the rules"
         raise Fault(fault.diagnostic._replace(notes=(note,), help=help)) from None
-
-
-def with_value(rules: Rules, name: str, value: int) -> Rules:
-    """A copy with another value of the behaviour of that name.
-
-    >>> from opwright.release.version import parse_version
-    >>> with_value(Rules(parse_version("2.15")), "native_aot_stubs", False).native_aot_stubs
-    False
-    """
-    facts = rules.tree or TreeFacts({}, {})
-    return Rules(rules.version, facts._replace(values={**facts.values, name: value}))
-
-
-def with_lists(rules: Rules, inputs: Inputs) -> Rules:
-    """A copy with the lists of operators of the generator in a tree."""
-    facts = rules.tree or TreeFacts({}, {})
-    return Rules(rules.version, facts._replace(lists=generator_lists(inputs)))
 
 
 def facts_of(inputs: Inputs, version: Version, sink: Diagnostics | None = None) -> TreeFacts:

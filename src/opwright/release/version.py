@@ -130,19 +130,6 @@ NEWEST: Final = Version(*RELEASES[-1].version[:2])
 """The newest release whose rules are known; later ones are treated like it."""
 
 
-def series_followed(version: Version) -> str | None:
-    """The release whose rules a version follows: its own or the newest one known; None if it is too old.
-
-    >>> series_followed(Version(2, 13, 1)), series_followed(Version(2, 3))
-    ('2.13', None)
-    >>> series_followed(Version(3, 0)) == NEWEST.series
-    True
-    """
-    if version < OLDEST:
-        return None
-    return min(version, NEWEST, key=lambda version: version[:2]).series
-
-
 def version_of(inputs: Inputs, release: str | None = None, sink: Diagnostics | None = None) -> Version:
     """The version of inputs: `release` if given, else the version of their origin, else that of marks in the inputs.
 

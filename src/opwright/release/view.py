@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from opwright.release.store import NATIVE_OPS, AotFolder
-from opwright.source.codes import INPUT_MISSING, NO_AOT_FOLDER, NO_INPUTS_HERE, NO_TORCHGEN
+from opwright.source.codes import INPUT_MISSING, NO_AOT_FOLDER, NO_INPUTS_HERE
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 
@@ -161,13 +161,3 @@ class Inputs:
     def missing(self) -> Fault:
         """The fault for an origin without generator inputs."""
         return Fault.at(NO_INPUTS_HERE, f"{self.origin} has no `{NATIVE_FUNCTIONS}`")
-
-
-def check_has_inputs(members: tuple[str, ...], name: str) -> None:
-    """Raises Fault if a wheel does not contain the generator's inputs (E0505)."""
-    if f"torchgen/packaged/ATen/{NATIVE_FUNCTIONS}" not in members:
-        raise Fault.at(
-            NO_TORCHGEN,
-            f"`{name}` carries no generator inputs under `torchgen/packaged/`",
-            help="name a wheel of PyTorch itself, 2.4 or newer",
-        )

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 #: Bytes of an input file. PyTorch's largest has 0.7 million.
 FILE_BYTES: Final = 16_000_000
 
-#: Bytes of a dump, which says of each operator about five times as much as its entry. That of PyTorch has 4 million.
-DUMP_BYTES: Final = 160_000_000
 
 #: Events of a YAML file: one for each scalar and alias, two for each list and mapping. PyTorch has 50,000, and 60,000
 #: operators that say all that entries can say have 1,300,000.
@@ -26,21 +24,6 @@ YAML_REPEATED: Final = 500_000
 #: Nesting depth of lists and mappings in a YAML file. PyTorch's is 3.
 DEPTH: Final = 100
 
-#: Characters of a C++ source. PyTorch's largest with registrations has 1.5 million.
-SOURCE_CHARACTERS: Final = 4_000_000
-
-#: Work for one C++ source: its characters, and 32 for each token, with what its macros stand for. PyTorch's largest
-#: source with registrations needs 3 million.
-SOURCE_WORK: Final = 20_000_000
-
-#: Seconds of a processor for one C++ source, whatever the work consists of. PyTorch's largest needs about one.
-SOURCE_SECONDS: Final = 20
-
-#: Nesting depth of brackets, which is Clang's limit, and how many conditions of the preprocessor hold at a place.
-CPP_DEPTH: Final = 256
-
-#: Operators and kernels that a source registers. PyTorch has 3,100 overloads.
-SOURCE_REGISTRATIONS: Final = 10_000
 
 #: Characters of one YAML scalar. PyTorch's longest has 3,000.
 SCALAR_CHARACTERS: Final = 20_000

@@ -8,8 +8,17 @@ from typing import Final
 
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault
-from opwright.source.limits import SOURCE_CHARACTERS, SOURCE_SECONDS, SOURCE_WORK
 from opwright.source.span import SourceText
+
+#: Characters of a C++ source. PyTorch's largest with registrations has 1.5 million.
+SOURCE_CHARACTERS: Final = 4_000_000
+#: Work for one C++ source: its characters, and 32 for each token, with what its macros stand for. PyTorch's largest
+#: source with registrations needs 3 million.
+SOURCE_WORK: Final = 20_000_000
+#: Seconds of a processor for one C++ source, whatever the work consists of. PyTorch's largest needs about one.
+SOURCE_SECONDS: Final = 20
+#: Nesting depth of brackets, which is Clang's limit, and how many conditions of the preprocessor hold at a place.
+CPP_DEPTH: Final = 256
 
 # Python in a browser has one thread, and no clock of threads.
 _thread_time: Final = getattr(time, "thread_time", time.process_time)

@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Final
 
 from opwright.source.diagnostic import Fault
-from opwright.source.limits import CPP_DEPTH, SCALAR_CHARACTERS
+from opwright.source.limits import SCALAR_CHARACTERS
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
-from opwright.syntax.budget import SourceBudget
+from opwright.syntax.budget import CPP_DEPTH, SourceBudget
 from opwright.syntax.cpp_tokens import (
     TOKEN_WORK,
     Macro,

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Final
 
-from opwright.release.store import PACKAGED, InputPaths, member_of
+from opwright.release.store import InputPaths
 from opwright.release.user_cache import cache_folder
-from opwright.release.view import Consent, Inputs, check_has_inputs
+from opwright.release.view import Consent, Inputs
 from opwright.source.codes import BAD_SPEC, CACHE_UNUSABLE, INPUT_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, shorten
 from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
 from opwright.wheels.cache import load_cached, release_folder, write_cached
 from opwright.wheels.wheel import Wheel
-from opwright.wheels.wheel_store import WheelStore
+from opwright.wheels.wheel_store import PACKAGED, WheelStore, check_has_inputs, member_of
 
 _PYTORCH: Final = "torch"
 

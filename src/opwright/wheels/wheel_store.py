@@ -7,12 +7,36 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from opwright.release.generator_files import GENERATOR
-from opwright.release.store import MEMBER_PREFIXES, MEMBERS, PACKAGED, InputPaths, is_input_name, member_of, name_of
-from opwright.release.view import Inputs, check_has_inputs
-from opwright.source.codes import BAD_WHEEL, INPUT_MISSING
+from opwright.release.store import (
+    AUTOGRAD,
+    FORMULA_HELPERS,
+    INSTALLED_HELPERS,
+    MEMBERS,
+    NATIVE_AOT,
+    NATIVE_OPS,
+    SHIM_TABLES,
+    SHIM_TABLES_MEMBER,
+    InputPaths,
+    is_input_name,
+)
+from opwright.release.view import NATIVE_FUNCTIONS, Inputs
+from opwright.source.codes import BAD_WHEEL, INPUT_MISSING, NO_TORCHGEN
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 from opwright.wheels.wheel import Wheel
+
+PACKAGED = "torchgen/packaged/"
+#: What the members of wheels that are inputs begin with.
+MEMBER_PREFIXES = (PACKAGED, NATIVE_OPS, SHIM_TABLES_MEMBER, INSTALLED_HELPERS)
+#: What names of inputs begin with -> what their paths in the wheel begin with.
+_IN_WHEEL = (
+    (NATIVE_AOT, NATIVE_OPS),
+    (SHIM_TABLES, SHIM_TABLES_MEMBER),
+    (FORMULA_HELPERS, INSTALLED_HELPERS),
+    (AUTOGRAD, PACKAGED + AUTOGRAD),
+    ("", f"{PACKAGED}ATen/"),
+    ("", PACKAGED),
+)
 
 
 class WheelStore:
@@ -82,3 +106,29 @@ def wheel_inputs(path: str | os.PathLike[str]) -> Inputs:
     wheel = Wheel(name, name)
     check_has_inputs(wheel.names("torchgen/packaged/ATen/native/"), name)
     return Inputs(WheelStore(wheel), f"the wheel {os.path.basename(name)}", wheel.version)
+
+
+def check_has_inputs(members: tuple[str, ...], name: str) -> None:
+    """Raises Fault if a wheel does not contain the generator's inputs (E0505)."""
+    if f"torchgen/packaged/ATen/{NATIVE_FUNCTIONS}" not in members:
+        raise Fault.at(
+            NO_TORCHGEN,
+            f"`{name}` carries no generator inputs under `torchgen/packaged/`",
+            help="name a wheel of PyTorch itself, 2.4 or newer",
+        )
+
+
+def member_of(name: str) -> str:
+    """The path in a wheel of the input with this name.
+
+    >>> member_of("native/tags.yaml"), member_of("autograd/derivatives.yaml")
+    ('torchgen/packaged/ATen/native/tags.yaml', 'torchgen/packaged/autograd/derivatives.yaml')
+    """
+    if name.startswith(MEMBERS):
+        return name
+    return next(in_wheel + name[len(prefix) :] for prefix, in_wheel in _IN_WHEEL if name.startswith(prefix))
+
+
+def name_of(member: str) -> str:
+    """The reverse of `member_of`."""
+    return next(prefix + member[len(in_wheel) :] for prefix, in_wheel in _IN_WHEEL if member.startswith(in_wheel))

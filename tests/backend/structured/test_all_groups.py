@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
+from opwright.backends.emit.headers import kernel_stubs
 from opwright.cli.main import main
 from opwright.model.dispatch_key import CPU
-from opwright.release.tables import kernel_stubs
 from tests.backend.conftest import backend_compiler
 from tests.backend.structured.all_groups import backend_text, shared_groups, structured_groups
 from tests.compile.compiler import torch_folder

@@ -1,6 +1,6 @@
 """Writes the table of the kernels that the installed PyTorch registers by hand in C++, as its dispatcher tells.
 
-`python -m tests.tools.coverage.hand_table` writes `release/data/hand_registrations-VERSION.txt`.
+`python -m tests.tools.coverage.hand_table` writes `backends/dispatch/data/hand_registrations-VERSION.txt`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def release() -> str:
 
 def path() -> Path:
     """The file of the table."""
-    return Path(opwright.__file__).parent / "release" / "data" / f"hand_registrations-{release()}.txt"
+    return Path(opwright.__file__).parent / "backends" / "dispatch" / "data" / f"hand_registrations-{release()}.txt"
 
 
 if __name__ == "__main__":

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from opwright.backends.dispatch.hand_registrations import HandPlace, HandRegistrations, _registered_in_python
+from opwright.backends.dispatch.hand_registrations import (
+    HandPlace,
+    HandRegistrations,
+    _registered_in_python,
+    hand_registrations,
+)
 from opwright.backends.dispatch.runtime_keys import runtime_keys
 from opwright.cli.main import main
 from opwright.release.inputs import from_source_path, open_inputs
-from opwright.release.tables import hand_registrations
 from tests.conformance.inputs import complete_package
 from tests.tools.coverage import hand_table
 

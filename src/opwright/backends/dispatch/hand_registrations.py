@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -18,7 +19,7 @@ from opwright.backends.dispatch.kernel_loops import member_text
 from opwright.backends.dispatch.meta_kernels import closing_bracket
 from opwright.backends.dispatch.runtime_keys import KeyKind, RuntimeKey
 from opwright.model.dispatch_key import META
-from opwright.release.tables import hand_registrations
+from opwright.release.tables import data_rows
 from opwright.release.view import Inputs
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
@@ -59,6 +60,37 @@ _ALL: Final = ".*"
 def registering_keys(key: RuntimeKey) -> list[str]:
     """Names of the keys whose registrations serve a key, the key's first."""
     return [key.name, *(["Autograd"] if key.kind is KeyKind.autograd else _DECOMPOSITIONS.get(key.name, ()))]
+
+
+#: The releases whose registrations by hand are known.
+_WITH_HAND_REGISTRATIONS: Final = ("2.13.0",)
+
+
+class HandRegistration(NamedTuple):
+    """A kernel that PyTorch registers by hand in C++: operator, dispatch key, and the file and line that do it."""
+
+    operator: str
+    key: str
+    file: str
+    line: int
+
+
+@cache
+def hand_registrations(release: str) -> tuple[HandRegistration, ...]:
+    """The kernels that a release registers by hand in C++ for single operators; nothing for releases without a table.
+
+    >>> [row.file for row in hand_registrations("2.13.0") if row[:2] == ("nonzero", "FuncTorchBatched")]
+    ['aten/src/ATen/functorch/BatchRulesDynamic.cpp']
+    """
+    rows: list[HandRegistration] = []
+    key = file = ""
+    if release in _WITH_HAND_REGISTRATIONS:
+        for name, word in data_rows(__package__, f"hand_registrations-{release}.txt"):
+            if name.startswith("["):
+                key, file = name.removeprefix("["), word.removesuffix("]")
+            else:
+                rows.append(HandRegistration(name, key, file, int(word)))
+    return tuple(rows)
 
 
 class HandRegistrations:

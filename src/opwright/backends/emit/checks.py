@@ -9,11 +9,12 @@ from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import section_additions, section_files
 from opwright.backends.external_backend import BackendEntry, RunBackends
 from opwright.backends.lazy_backend import RunLazyBackends
+from opwright.backends.operator_names import HIDDEN_KERNELS
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.release.operator_names.kernels import HIDDEN_KERNELS, IN_MAIN_LIBRARY
+from opwright.release.operator_names.kernels import IN_MAIN_LIBRARY
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean

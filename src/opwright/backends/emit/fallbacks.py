@@ -9,6 +9,7 @@ from typing import Final
 from opwright.backends import codes
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.external_backend import BackendEntry
+from opwright.backends.operator_names import STAND_INS, UNDECLARED_WRITES
 from opwright.convention import dispatcher
 from opwright.cpp.text import string_literal
 from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
@@ -18,7 +19,6 @@ from opwright.model.dispatch_key import CPU, LIBRARY_KEYS, key_named
 from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction
-from opwright.release.operator_names.kernels import STAND_INS, UNDECLARED_WRITES
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Fault

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, Generic, Protocol, TypeVar
 
-from opwright.release.operator_names.kernels import LATER_OVERLOADS, WHOLE_OVERLOAD
+from opwright.libraries.operator_names import LATER_OVERLOADS, WHOLE_OVERLOAD
 from opwright.release.tables import operators
 from opwright.release.version import RELEASES, parse_version
 from opwright.schema.function import Argument, FunctionSchema

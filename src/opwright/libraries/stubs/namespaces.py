@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Final
 
 from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
+from opwright.libraries.operator_names import NUMBERS_AS_TENSORS
 from opwright.libraries.stubs.types import argument_type, default_text, return_type
 from opwright.model.native_function import NativeFunction
-from opwright.release.operator_names.python_bindings import NUMBERS_AS_TENSORS
 from opwright.schema.function import Argument
 from opwright.source.records import NamedTuple
 

@@ -19,13 +19,13 @@ from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind
 from opwright.backends.dispatch.resolution import Entries, resolve
 from opwright.backends.dispatch.runtime_keys import runtime_keys
 from opwright.backends.external_backend import RunBackends
+from opwright.backends.operator_names import STAND_INS
 from opwright.dialects.names import AUTOCAST_POLICIES
 from opwright.libraries.extension.generated import backend_code
 from opwright.migrate.importing.cpp_reader import read_cpp_sources
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace, no_registrations
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DEVICES, META
 from opwright.release.inputs import Inputs, open_inputs
-from opwright.release.operator_names.kernels import STAND_INS
 from opwright.release.tree import rules_of
 from opwright.run.loading import load
 from opwright.source.diagnostic import Diagnostics, shorten

@@ -46,7 +46,6 @@ from opwright.migrate.importing.unread_code import UnreadCode, code_outside, unr
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.source.codes import TOO_MUCH_WORK
 from opwright.source.diagnostic import Fault, shorten
-from opwright.source.limits import SOURCE_REGISTRATIONS
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
@@ -87,6 +86,8 @@ _REGISTERING: Final = re.compile(
 )
 #: What TorchScript may assume of an operator.
 _ALIAS_ANALYSIS: Final = re.compile(r"AliasAnalysisKind::(?!FROM_SCHEMA)(\w+)")
+#: Operators and kernels that a source registers. PyTorch has 3,100 overloads.
+SOURCE_REGISTRATIONS: Final = 10_000
 #: What builds with CUDA define.
 _WITH_CUDA: Final = "defined(USE_CUDA)"
 #: Words of files whose functions may record gradients.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.dialects.field import TEXT, Field, JsonSchema, choice, dialect_schema, list_of_schema, mapping_schema
-from opwright.release.operator_names.kernels import NOT_UPGRADED
+from opwright.mobile.operator_names import NOT_UPGRADED
 
 _ROWS: Final = {
     "O": "OP",

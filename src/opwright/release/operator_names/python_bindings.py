@@ -136,12 +136,3 @@ CALLED_WITHOUT_KEYWORDS: Final = NameTable(
     "Operators whose keyword-only arguments `annotated_fn_args.py` leaves out.",
     Names("diagonal round round_ scatter_", "Their overloads differ in these arguments."),
 )
-
-NUMBERS_AS_TENSORS: Final = NameTable(
-    "Operators whose tensor arguments take numbers too, in any namespace.",
-    Names(
-        "_to_copy add copy div divide floor_divide mul multiply sub subtract to true_divide",
-        "Python's argument parser makes tensors of numbers for these names.",
-    ),
-    form="root",
-)

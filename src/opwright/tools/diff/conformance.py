@@ -19,7 +19,8 @@ from typing import Final, NamedTuple, TypeAlias
 from opwright.emit.registry import build_folders, program_families
 from opwright.release.inputs import Inputs, from_wheel
 from opwright.release.rules import Rules
-from opwright.release.tree import rules_of, with_lists, with_value
+from opwright.release.tree import rules_of
+from opwright.release.tree_facts import TreeFacts, generator_lists
 from opwright.run.generation import Generation
 from opwright.run.request import OutputsAmong, Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
@@ -307,3 +308,20 @@ def _distance(expected: Mapping[str, bytes], given: Mapping[str, bytes], paths: 
         lines = [Counter(side.get(path, b"").split(b"\n")) for side in (expected, given)]
         total += ((lines[0] - lines[1]) + (lines[1] - lines[0])).total() + ((path in expected) is not (path in given))
     return total
+
+
+def with_value(rules: Rules, name: str, value: int) -> Rules:
+    """A copy with another value of the behaviour of that name.
+
+    >>> from opwright.release.version import parse_version
+    >>> with_value(Rules(parse_version("2.15")), "native_aot_stubs", False).native_aot_stubs
+    False
+    """
+    facts = rules.tree or TreeFacts({}, {})
+    return Rules(rules.version, facts._replace(values={**facts.values, name: value}))
+
+
+def with_lists(rules: Rules, inputs: Inputs) -> Rules:
+    """A copy with the lists of operators of the generator in a tree."""
+    facts = rules.tree or TreeFacts({}, {})
+    return Rules(rules.version, facts._replace(lists=generator_lists(inputs)))

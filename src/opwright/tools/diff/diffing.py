@@ -33,7 +33,7 @@ from opwright.run.loading import load_job
 from opwright.run.request import Request
 from opwright.source.child import python_command
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.limits import DUMP_BYTES, FILE_BYTES
+from opwright.source.limits import FILE_BYTES
 from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
 from opwright.tools.codes import NO_SIDE, NOT_GENERATED
@@ -42,7 +42,7 @@ from opwright.tools.diff.backend import BackendSide
 from opwright.tools.diff.compare import Side
 from opwright.tools.diff.outputs import FileLines, OutputSide
 from opwright.tools.diff.places import library_files
-from opwright.tools.dump.document import dumped_files, parse_dump
+from opwright.tools.dump.document import DUMP_BYTES, dumped_files, parse_dump
 from opwright.tools.dump.shims import release_shim_tables, shims_by_operator, unversioned_shims
 
 _PROVENANCE = ".provenance.json"

@@ -22,6 +22,9 @@ from opwright.tools.codes import BAD_DUMP, NO_DATA
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.fields import FORMAT
 
+#: Bytes of a dump, which says of each operator about five times as much as its entry. That of PyTorch has 4 million.
+DUMP_BYTES: Final = 160_000_000
+
 
 class DumpedFile(NamedTuple):
     """An input file of a dump: its path, its dialect, and its content as data."""
