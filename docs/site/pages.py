@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from docs.site.playground import CODE_EXAMPLES, playground_hash
+from opwright.cli.releases import holds
 from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
 from opwright.plugins.code_pages import RANGES, Code, all_codes
@@ -263,7 +264,7 @@ def _behaviours(rows: Iterable[Behaviour[bool] | Behaviour[int]], version: Versi
         value = row.value_in(version)
         shown = ("yes" if value else "no") if isinstance(value, bool) else str(value)
         why = " ".join([row.what, *(change.why for change in row.changes if change.why)])
-        yield f"| `{row.name}` | {shown} | {row.holds(version)} | {_cell(why)} |"
+        yield f"| `{row.name}` | {shown} | {holds(row, version)} | {_cell(why)} |"
 
 
 def _cell(text: str) -> str:

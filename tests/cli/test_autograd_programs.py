@@ -216,7 +216,7 @@ def test_what_is_found_late_is_told_once(
 ) -> None:
     """Derivatives are loaded by the process that needs them: its warnings are told, and its faults stop all."""
     monkeypatch.setattr("opwright.run.generation._WORTH_SHARING", 0)
-    monkeypatch.setattr("opwright.source.child._processors", lambda: processes)
+    monkeypatch.setattr("opwright.source.child.usable_processes", lambda most: processes)
     derivatives = packaged / "autograd" / "derivatives.yaml"
     entry = "- name: mix(Tensor self, Tensor other) -> Tensor\n  self: grad * no_such_name\n  other: grad\n"
     derivatives.write_text(entry)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from opwright.cli import where as where_command
 from opwright.cli.main import main
 from opwright.cli.where import folder_origins
 from opwright.source.diagnostic import Fault
+from opwright.workspace import provenance
 from opwright.workspace.provenance import FileOrigin, LineOrigin
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 10))
@@ -30,8 +30,8 @@ def output(tmp_path: Path) -> Path:
     path = tmp_path / "ops.h"
     path.write_text(TEXT, encoding="utf-8")
     entries = [ENTRIES.get(number, ("in/ops.yaml", 1, "acme::unused")) for number in range(7)]
-    provenance = {"entries": entries, "files": {str(path.resolve()): ["functions", RANGES]}}
-    (tmp_path / "lines.json").write_text(json.dumps(provenance), encoding="utf-8")
+    written = {"entries": entries, "files": {str(path.resolve()): ["functions", RANGES]}}
+    (tmp_path / "lines.json").write_text(json.dumps(written), encoding="utf-8")
     return path
 
 
@@ -114,8 +114,8 @@ def test_values_of_other_types_are_no_origin(
     output: Path, capsys: pytest.CaptureFixture[str], entries: list[object], ranges: list[object]
 ) -> None:
     """A file whose values have other types covers nothing."""
-    provenance = {"entries": entries, "files": {str(output.resolve()): ["functions", ranges]}}
-    (output.parent / "lines.json").write_text(json.dumps(provenance), encoding="utf-8")
+    written = {"entries": entries, "files": {str(output.resolve()): ["functions", ranges]}}
+    (output.parent / "lines.json").write_text(json.dumps(written), encoding="utf-8")
     assert where(output, ":1") == 1
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -148,14 +148,16 @@ def test_origins_of_a_folder(output: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """The files of a folder have the lines that wanted entries made; damaged provenance adds nothing."""
     top = output.parent
     (top / "damaged.json").write_text("{", encoding="utf-8")
-    facts = {"1": "damaged.json", "2": "lines.json", "3": None}
-    monkeypatch.setattr(where_command, "manifest_paths", lambda folder: [f"{folder}/{name}" for name in facts])
-    monkeypatch.setattr(where_command, "manifest_facts", lambda path: {"provenance": facts[path.rpartition("/")[2]]})
+    facts: dict[str, dict[str, object]] = {
+        "1": {"provenance": "damaged.json"}, "2": {"provenance": "lines.json"}, "3": {"provenance": 1}, "4": {}
+    }  # fmt: skip
+    monkeypatch.setattr(provenance, "manifest_paths", lambda folder: [f"{folder}/{name}" for name in facts])
+    monkeypatch.setattr(provenance, "read_manifest", lambda path: ({"facts": facts[path.rpartition("/")[2]]}, b""))
     origins = folder_origins(str(top), lambda path, line: path == "in/ops.yaml" and line in (10, 60))
     lines = (LineOrigin(2, 4, *ENTRIES[1]), LineOrigin(6, 7, *ENTRIES[6]), LineOrigin(8, 8, *ENTRIES[6]))
     assert origins == {str(output.resolve()): FileOrigin("functions", lines)}
     assert folder_origins(str(top), lambda path, line: line == 20 and path == "in/other.yaml") == {}
-    monkeypatch.setattr(where_command, "manifest_paths", lambda folder: [] if folder == f"{top}/.opwright" else [""])
+    monkeypatch.setattr(provenance, "manifest_paths", lambda folder: [] if folder == f"{top}/.opwright" else [""])
     with pytest.raises(Fault) as raised:
         folder_origins(str(top), lambda path, line: True)
     assert raised.value.diagnostic.message == f"`{top}` has no provenance"
@@ -174,7 +176,7 @@ def test_origins_of_a_folder(output: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_forged_provenance(output: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Provenance of another shape says nothing, and is no reason for a traceback."""
     (output.parent / "lines.json").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(where_command, "manifest_paths", lambda folder: [""])
-    monkeypatch.setattr(where_command, "manifest_facts", lambda path: {"provenance": "lines.json"})
+    monkeypatch.setattr(provenance, "manifest_paths", lambda folder: [""])
+    monkeypatch.setattr(provenance, "read_manifest", lambda path: ({"facts": {"provenance": "lines.json"}}, b""))
     assert folder_origins(str(output.parent), lambda path, line: True) == {}
     assert where(output, ":2") == 1

@@ -25,7 +25,8 @@ from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 version = parse_version(sys.argv[1])
 rules = Rules(version)
-print(rules.items(), rules.shim_tables, generator_digests.known_files(version))
+print([(row.name, rules.value(row.name)) for row in Rules.rows()])
+print(rules.shim_tables, generator_digests.known_files(version))
 for names in rules.operators, rules.complex_gradients, rules.formula_helpers:
     print(sorted(names))
 for module in sys.argv[2:]:

@@ -26,12 +26,12 @@ def note(event: str, arguments: tuple[object, ...]) -> None:
 
 def stamped(tops: list[str]) -> set[str]:
     """Files whose stamps the states below some folders have."""
-    from opwright.incremental.state import _read, manifest_paths
+    from opwright.incremental.state import manifest_paths, read_manifest
 
     names: set[str] = set()
     for folder in (folder for top in tops for folder, _, _ in os.walk(top)):
         for path in manifest_paths(folder):
-            names.update(_read(path)[0]["files"])
+            names.update(read_manifest(path)[0]["files"])
     return names
 
 

@@ -239,9 +239,9 @@ def test_another_tool_makes_everything_again(project: Project, monkeypatch: pyte
 
     project.run()
     [path] = state_files(project, ".state")
-    tool = state._read(str(path))[0]["tool"]
+    tool = state.read_manifest(str(path))[0]["tool"]
     assert tool == identity.tool_identity()
-    monkeypatch.setattr(identity, "_own_files", lambda _: {})
+    monkeypatch.setattr(identity, "own_files", dict)
     assert tool != identity.tool_identity.__wrapped__()
 
 
@@ -260,12 +260,12 @@ def test_the_tool_is_all_files_of_the_package() -> None:
 
 def test_an_edited_template_of_the_package_is_another_tool(tmp_path: Path) -> None:
     """An edit of a file that is not a module changes what identifies the tool."""
-    from opwright.incremental.identity import _own_files
+    from opwright.incremental.identity import own_files
 
     template = tmp_path / "templates" / "ops.h"
     template.parent.mkdir()
     template.write_text("one")
-    before = _own_files(str(tmp_path))[str(template)]
+    before = own_files(str(tmp_path))[str(template)]
     template.write_text("other")
-    after = _own_files(str(tmp_path))[str(template)]
+    after = own_files(str(tmp_path))[str(template)]
     assert (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)

@@ -16,7 +16,7 @@ import pytest
 import opwright
 from opwright.cli.main import main
 from opwright.incremental.identity import InputStamps
-from opwright.incremental.state import _read, manifest_paths
+from opwright.incremental.state import manifest_paths, read_manifest
 from opwright.mobile.executorch_choices import ExecutorchFiles
 from opwright.model.selection import SelectedOperator, Selection
 from opwright.plugins.discovery import load_plugin
@@ -141,7 +141,7 @@ def test_every_read_file_has_a_stamp(name: str, folder: Path, reference_inputs: 
     mine = [Path(path) for path in known if path.startswith(f"{folder}{os.sep}") and os.path.isfile(path)]
     assert mine or name == "installed"
     (state,) = manifest_paths("out/.opwright")
-    data, _ = _read(state)
+    data, _ = read_manifest(state)
     for path in mine:
         before = path.read_bytes()
         path.write_bytes(before + b"\n")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opwright.files.template import Template, indent_lines
+from opwright.files.template import Template
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile
 from tests.files.reference import ReferenceTemplates
@@ -169,8 +169,8 @@ def test_large_texts_with_and_without_trailing_blanks_are_indented_alike() -> No
     """Both ways of indenting, the one for even texts and the one for any text, give the same lines."""
     even = ["void f() {\n  g();\n\n}\n", "", "h();\n\n\n"] * 2000
     uneven = ["void f() {  \n  g();\n  \n}\n", "", "h();\n\n\n"] * 2000
-    assert indent_lines(even, "    ") == indent_lines(uneven, "    ")
-    assert "\n    \n" not in indent_lines(even, "    ")
+    assert Template.filled_slot(even, "    ", "", "") == Template.filled_slot(uneven, "    ", "", "")
+    assert "\n    \n" not in Template.filled_slot(even, "    ", "", "")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from opwright.cli.extra_files import touch_file
 from opwright.files.plain_files import file_status, read_below, remove_below, remove_flat_folder
 from opwright.files.staging import STAGING_PREFIX
-from opwright.files.writer import Writer, final_statuses, touch_file, write_file
+from opwright.files.writer import Writer, final_statuses, write_file
 from opwright.source.diagnostic import Fault
 
 OLD = {f"ops/op_{number}.h": f"old {number}\n".encode() for number in range(6)}

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.builds.actions.description import Action, Description, Word, WordPlace
 from opwright.builds.actions.formats import bazel_text, buck_text, meson_files, ninja_text
-from opwright.files.depfile import cmake_list
+from opwright.cli.depfile import cmake_list
 from opwright.libraries.extension.project import project_names
 from opwright.source.diagnostic import Fault
 from tests.hostile.lexing import tokens_of

@@ -32,8 +32,8 @@ def test_edits_of_many_entries_are_not_local(edited: int) -> None:
         assert edit is None
     else:
         assert edit is not None
-        assert len(edit.now[NATIVE_FUNCTIONS.name].items) == edited
-        assert len(edit.before[NATIVE_FUNCTIONS.name].items) == edited
+        assert len(edit[1][NATIVE_FUNCTIONS.name].items) == edited
+        assert len(edit[0][NATIVE_FUNCTIONS.name].items) == edited
 
 
 def test_an_entry_of_another_operator_is_not_an_edit_in_place() -> None:
@@ -47,4 +47,4 @@ def test_dependencies_of_reads_are_loaded_in_any_case() -> None:
     """With the entries that changed."""
     edit = find_edit(compared(entries(9), entries(9, edited=1)), ["f5x"])
     assert edit is not None
-    assert [text.split("(")[0] for _, text in edit.now[NATIVE_FUNCTIONS.name].items] == ["func: f0x", "func: f5x"]
+    assert [text.split("(")[0] for _, text in edit[1][NATIVE_FUNCTIONS.name].items] == ["func: f0x", "func: f5x"]

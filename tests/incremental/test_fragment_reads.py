@@ -100,7 +100,7 @@ def _load_part(request: Request, operators: list[str]) -> Job:
     edit = find_edit(files, operators)
     assert edit is not None
     sink = Diagnostics()
-    job = load_job(request, rules_of(request.inputs, request.release, sink), sink, edit.now)
+    job = load_job(request, rules_of(request.inputs, request.release, sink), sink, edit[1])
     load_deferred_dialects(job, request, sink, defer=False)
     sink.raise_if_errors()
     return job

@@ -285,7 +285,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "source": ("source",),
     "plugins/built_nodes": ("plugins/test_extra_keys.py",),
     "workspace/edits": ("workspace/test_edits.py", "tools/check/test_cases.py", "tools/check/test_layout.py"),
-    "source/project_file": ("source", "tools/check/test_command.py", "plugins/test_strangers.py"),
+    "workspace/project_files": ("workspace", "tools/check/test_command.py", "plugins/test_strangers.py"),
     "tools/files/yaml_layout": ("source", "tools/check/test_layout.py"),
     "syntax": ("syntax",),
     "syntax/cpp_source": ("syntax", "libraries/importing/test_import.py", "tools/coverage/test_hand_registrations.py"),

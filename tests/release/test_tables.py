@@ -11,7 +11,7 @@ import pytest
 import opwright
 from opwright.release.inputs import from_installed
 from opwright.release.rules import Rules
-from opwright.release.tables import ShimOperator, complex_gradients, operators
+from opwright.release.tables import ShimOperator, operators
 from opwright.release.version import NEWEST, OLDEST, Version, parse_version, version_of
 
 COMPLEX_TABLES = ("GRADIENT_IMPLEMENTED_FOR_COMPLEX", "GRADIENT_IMPLEMENTED_FOR_SPARSE_COMPLEX")
@@ -22,7 +22,7 @@ def test_complex_gradients_come_and_go() -> None:
     """Names are added in some releases, and one went with its operator."""
     changes = []
     for older, newer in pairwise(SERIES):
-        before, after = complex_gradients(older), complex_gradients(newer)
+        before, after = Rules(older).complex_gradients, Rules(newer).complex_gradients
         changes.append((sorted(after - before), sorted(before - after)))
     assert changes == [
         ([], []),
@@ -81,7 +81,7 @@ def test_tables_agree_with_the_installed_reference() -> None:
         for node in ast.parse(source).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in COMPLEX_TABLES
     ]
-    assert complex_gradients(version) == frozenset().union(*names)
+    assert Rules(version).complex_gradients == frozenset().union(*names)
     program = "from torchgen.aoti import fallback_ops as f; print((f.inductor_fallback_ops, f.aten_shimified_ops))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     for ours, expected in zip(Rules(version).shim_tables[:2], ast.literal_eval(done.stdout), strict=True):

@@ -7,6 +7,7 @@ import os
 import sys
 
 from opwright.cli.arguments import not_empty
+from opwright.incremental.identity import InputStamps
 from opwright.run.incremental_generation import IncrementalGeneration
 
 # Modules that do the work are imported only if there is work.
@@ -39,6 +40,7 @@ def output_folders(arguments: argparse.Namespace) -> dict[str, str]:
 def write_upgraders(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     """Write the file for a run, and the bytecode file if it is asked for. Gives the exit status."""
     from opwright.cli import console
+    from opwright.cli.extra_files import write_texts
     from opwright.mobile.upgraders.emitter import FILE_NAME, upgrader_source
     from opwright.mobile.upgraders.loader import load_upgraders
     from opwright.source.text import SourceFile
@@ -47,14 +49,14 @@ def write_upgraders(arguments: argparse.Namespace, run: RunIdentity, sink: Diagn
     if arguments.bytecode is None:
         file = _installed_bytecode(incremental)
     else:
-        incremental.take_file_stamps([arguments.bytecode])
+        incremental.stamps = InputStamps.take([os.path.abspath(arguments.bytecode)], [])
         file = SourceFile.read(arguments.bytecode)
     tables = load_upgraders(file, sink)
     sink.raise_if_errors()
     texts = {os.path.join(arguments.out, FILE_NAME): upgrader_source(tables)}
     if arguments.dump_bytecode is not None:
         texts[arguments.dump_bytecode] = file.text
-    incremental.write_texts(texts, sink)
+    write_texts(incremental, texts, sink)
     return console.SUCCESS
 
 
@@ -62,5 +64,5 @@ def _installed_bytecode(incremental: IncrementalGeneration) -> SourceFile:
     """Bytecode file of the installed PyTorch, whose files identify it."""
     from opwright.mobile.upgraders.torch_bytecode import bytecode_of_torch, torch_files
 
-    incremental.take_file_stamps(torch_files())
+    incremental.stamps = InputStamps.take(map(os.path.abspath, torch_files()), [])
     return bytecode_of_torch(sys.executable)

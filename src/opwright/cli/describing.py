@@ -11,10 +11,11 @@ import opwright
 from opwright.builds.actions.collected import PartFiles, collect_parts, path_below, torch_root
 from opwright.builds.actions.description import Action, Description, Word, WordPlace, folders_of, outputs_digest
 from opwright.builds.actions.formats import bazel_text, buck_text, json_text, meson_files, ninja_text
+from opwright.cli.parts import OutputShard
 from opwright.cli.runs import WITHOUT_EFFECT
 from opwright.files.writer import Writer, check_links
 from opwright.release.view import NATIVE_FUNCTIONS
-from opwright.run.request import OutputShard, Request
+from opwright.run.request import Request
 from opwright.source.codes import NOT_DESCRIBABLE, NOT_HERMETIC
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import print_document

@@ -19,8 +19,7 @@ import sys
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, not_empty, repeated
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
-from opwright.cli.streams import print_or_write
-from opwright.files.writer import is_stream
+from opwright.cli.streams import is_stream, print_or_write
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import print_document
 from opwright.source.text import SourceFile

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 
-from opwright.files.depfile import make_rule
+from opwright.cli.depfile import dependencies, make_rule
 from opwright.files.plain_files import real_folder, real_path
-from opwright.files.writer import Writer, check_links, touch_file
-from opwright.incremental.identity import dependencies, input_files
+from opwright.files.staging import remove_old_staging
+from opwright.files.writer import Writer, check_links, make_folder, write_fault, write_file
+from opwright.incremental.identity import input_files
 from opwright.incremental.state import load_manifest
 from opwright.source.codes import OVERWRITES
 from opwright.source.diagnostic import Fault
@@ -15,10 +17,12 @@ from opwright.source.diagnostic import Fault
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from opwright.incremental.identity import RunIdentity
     from opwright.run.generation import Generation
+    from opwright.run.incremental_generation import IncrementalGeneration
+    from opwright.source.diagnostic import Diagnostics
 
 
 def write_stamp(path: str | None, out: str) -> None:
@@ -29,6 +33,22 @@ def write_stamp(path: str | None, out: str) -> None:
     if path is not None:
         check_folders([path], out)
         touch_file(path)
+
+
+def touch_file(path: str) -> None:
+    """Set the time of a file to now. A missing file is made, with its folder.
+
+    Raises Fault (E0605 to E0608) as `Writer` does.
+    """
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            os.utime(path)
+            return
+    except FileNotFoundError:
+        make_folder(os.path.dirname(path))
+    except OSError as error:
+        raise write_fault(path, error) from None
+    write_file(path, b"")
 
 
 def check_folders(files: Iterable[str], out: str) -> None:
@@ -84,3 +104,21 @@ def write_for_build(arguments: argparse.Namespace, run: RunIdentity) -> None:
         with Writer() as writer:
             writer.write(target, make_rule(targets, dependencies(manifest.stamps)))
     write_stamp(arguments.stamp, run.home)
+
+
+def write_texts(
+    incremental: IncrementalGeneration,
+    texts: Mapping[str, str],
+    sink: Diagnostics,
+    facts: Mapping[str, str | int] | None = None,
+) -> None:
+    """Write the files that differ, which no emitter makes and which are given as texts by path; leave a manifest.
+
+    The messages in the sink, and the facts, are part of it.
+    """
+    with incremental.turn() as journal:
+        remove_old_staging({os.path.dirname(real_path(path)) for path in texts})
+        with Writer(journal) as writer:
+            for path, text in texts.items():
+                writer.write(real_path(path), text.encode())
+        incremental.remember(sink, writer.statuses, facts or {})

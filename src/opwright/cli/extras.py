@@ -10,12 +10,12 @@ import time
 from contextlib import contextmanager
 from typing import Final
 
+from opwright.cli.depfile import cmake_list, dependencies, make_rule
 from opwright.cli.extra_files import check_folders, check_overwrites, write_stamp
 from opwright.cli.streams import wants_color
-from opwright.files.depfile import cmake_list, make_rule
 from opwright.files.plain_files import real_path
 from opwright.files.writer import Writer
-from opwright.incremental.identity import RunIdentity, dependencies, input_files
+from opwright.incremental.identity import RunIdentity, input_files
 from opwright.source.codes import OUTPUT_DIFFERS, UNWRITABLE_PATH
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import print_document, slow, tell

@@ -35,7 +35,7 @@ from opwright.cli.runs import current_manifest, further_files, request_facts, ru
 from opwright.emit.registry import FAMILIES, build_folders, chosen_families, file_options
 from opwright.incremental.state import last_families
 from opwright.mobile.families import EXECUTORCH_FAMILIES
-from opwright.run.incremental_generation import IncrementalGeneration, template_files
+from opwright.run.incremental_generation import IncrementalGeneration, files_in
 from opwright.source.codes import FAMILY_WITHOUT_FILE
 from opwright.source.limits import read_number
 from opwright.source.terminal import counted, tell
@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Final
 
+    from opwright.cli.parts import OutputShard, OutputsInFolder
     from opwright.incremental.identity import RunIdentity
     from opwright.release.inputs import Inputs
     from opwright.run.generation import Generation
-    from opwright.run.request import OutputShard, OutputsInFolder, Request
+    from opwright.run.request import Request
     from opwright.source.diagnostic import Diagnostics
 
 
@@ -243,7 +244,7 @@ def _count(text: str) -> int:
 def _further_files(arguments: argparse.Namespace) -> list[str]:
     files = [*arguments.library, *arguments.backend, *arguments.operators, *arguments.input]
     files += [*arguments.executorch, *arguments.executorch_custom]
-    files += template_files(arguments.templates)
+    files += files_in(arguments.templates)
     files += further_files(arguments, _folders(arguments))
     if arguments.uses_plugins:
         from opwright.plugins.active import ACTIVE
@@ -402,7 +403,7 @@ def _request(arguments: argparse.Namespace, inputs: Inputs, sink: Diagnostics) -
 
 def _part(arguments: argparse.Namespace) -> OutputShard | OutputsInFolder | None:
     """Part of the outputs that the run makes; None for all."""
-    from opwright.run.request import OutputShard, OutputsInFolder
+    from opwright.cli.parts import OutputShard, OutputsInFolder
 
     if arguments.in_folder is not None:
         folder = os.path.normpath(os.path.abspath(os.path.join(arguments.out, arguments.in_folder)))

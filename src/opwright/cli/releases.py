@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from opwright.cli import console
-from opwright.release.behaviour import Change
+from opwright.release.behaviour import Behaviour, Change
 from opwright.release.rules import Rules
 from opwright.release.user_cache import cache_folder
 from opwright.release.version import NEWEST, OLDEST, Version, check_supported, parse_version
@@ -98,11 +98,25 @@ def _rules_of(version: Version) -> Iterator[str]:
     yield f"PyTorch {version.series}"
     for row in Rules.rows():
         yield ""
-        yield f"{row.name}: {_value_text(row.value_in(version))} ({row.holds(version)})"
+        yield f"{row.name}: {_value_text(row.value_in(version))} ({holds(row, version)})"
         yield from _wrap(_explanation(row.what, row.changes))
     yield ""
     shims = len(rules.shim_tables.device) + len(rules.shim_tables.aten)
     yield f"{shims} operators have C shims; derivatives of {len(rules.complex_gradients)} hold for complex tensors."
+
+
+def holds(row: Behaviour[bool] | Behaviour[int], version: Version) -> str:
+    """The releases that share a release's value of a behaviour, in words.
+
+    >>> holds(Rules.dispatcher_takes_dimnames, Version(2, 14))
+    'from 2.13 on'
+    """
+    sinces = [change.since for change in row.changes]
+    index = sinces.index(row.last_change(version).since)
+    since = f"from {sinces[index]}" if index else ""
+    if index + 1 < len(sinces):
+        return f"{since} before {sinces[index + 1]}".lstrip()
+    return f"{since} on" if since else "in every release"
 
 
 def _differences(older: Version, newer: Version) -> Iterator[str]:

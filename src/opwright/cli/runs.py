@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from opwright.cli.streams import AUTO, wants_color
 from opwright.incremental.identity import RunIdentity
-from opwright.run.incremental_generation import IncrementalGeneration, shim_headers, without_color
+from opwright.run.incremental_generation import IncrementalGeneration, files_in, without_color
 from opwright.source.terminal import say_rendered
 
 TYPE_CHECKING = False
@@ -168,4 +168,4 @@ def run_unless_current(
 def further_files(arguments: argparse.Namespace, folders: Mapping[str, str]) -> list[str]:
     """Files that a run reads besides the release's inputs: a selection file, and the headers of C shims."""
     files = [] if arguments.op_selection_yaml_path is None else [arguments.op_selection_yaml_path]
-    return files if arguments.update_c_shim else files + shim_headers(folders)
+    return files if arguments.update_c_shim else files + files_in(folders.get("aoti"), ".h")

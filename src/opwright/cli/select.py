@@ -160,7 +160,9 @@ def _select(arguments: argparse.Namespace, request: SelectRequest, sink: Diagnos
         left, dropped = outcome.report.overloads
         printed = visible(f"{left:,} overloads kept, {dropped:,} dropped: {arguments.out}\n")
         outputs[arguments.out] = write_selection(outcome.selection)
-        incremental.write_texts(outputs, sink, {"printed": printed})
+        from opwright.cli.extra_files import write_texts
+
+        write_texts(incremental, outputs, sink, {"printed": printed})
     print_document(printed)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FAULTS: Final = 1
 INTERRUPTED: Final = 130
+_SYSTEM: Final = ("/dev/", "/proc/")
 OUT_OF_MEMORY: Final = "opwright: there is not enough memory for this run\n"
 
 
@@ -39,9 +40,32 @@ def print_or_write(text: str, path: str | None) -> None:
         print_rendered(text)
         sys.stdout.flush()
         return
-    from opwright.files.writer import write_report
+    _write_report(path, text)
 
-    write_report(path, text)
+
+def _write_report(path: str, text: str) -> None:
+    """Write a report whole or not at all. A pipe or a device gets its text.
+
+    Raises Fault (E0605 to E0608) as `Writer` does, and for a link to what is outside of its folder (E0608). The links
+    to the streams of a process are the system's, which leads them where its caller says.
+    """
+    from opwright.files.writer import check_links, write_fault, write_file
+
+    if not path.startswith(_SYSTEM):
+        check_links(path)
+    try:
+        if is_stream(path):
+            with open(path, "w", encoding="utf-8", newline="") as stream:
+                stream.write(text)
+            return
+    except OSError as error:
+        raise write_fault(path, error) from None
+    write_file(os.path.realpath(path), text.encode())
+
+
+def is_stream(path: str) -> bool:
+    """Whether a path is that of a pipe or a device, which has nothing to lose."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def leave(main: Callable[[], int]) -> NoReturn:

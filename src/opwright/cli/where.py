@@ -19,13 +19,11 @@ from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.files.plain_files import read_below, read_plain_file, stays_below
-from opwright.files.staging import STATE_FOLDER
-from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.source.codes import NO_PROVENANCE, NO_SUCH_LINE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import read_number
 from opwright.source.terminal import say, tell
-from opwright.workspace.provenance import FileOrigin, LineOrigin
+from opwright.workspace.provenance import FileOrigin, LineOrigin, provenance_names
 
 #: The maximal number of entries that are printed for one line.
 _MOST_ENTRIES: Final = 4
@@ -115,10 +113,8 @@ def _nearby_provenance(target: str) -> Iterator[tuple[str, str]]:
     """The folders above a file that have a manifest, each with the path of the provenance file in the manifest."""
     folder = os.path.dirname(target)
     while folder != os.path.dirname(folder):
-        for path in manifest_paths(os.path.join(folder, STATE_FOLDER)):
-            name = manifest_facts(path).get("provenance")
-            if isinstance(name, str):
-                yield folder, name
+        for name in provenance_names(folder):
+            yield folder, name
         folder = os.path.dirname(folder)
 
 
@@ -178,8 +174,7 @@ def folder_origins(folder: str, is_wanted: Callable[[str, int], bool]) -> dict[s
     Of each file there are only the lines from entries that are wanted, by their files and lines.
     """
     top = os.path.realpath(folder).replace(os.sep, "/")
-    names = [manifest_facts(path).get("provenance") for path in manifest_paths(os.path.join(top, STATE_FOLDER))]
-    texts = [_read_provenance(os.path.join(top, name)) for name in names if isinstance(name, str)]
+    texts = [_read_provenance(os.path.join(top, name)) for name in provenance_names(top)]
     if not texts:
         help = "generate with `--out DIR --provenance FILE`"
         raise Fault.at(NO_PROVENANCE, f"`{folder}` has no provenance", help=help)

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, OneFile
+from opwright.files.plain_files import real_folder
 from opwright.source.codes import DUPLICATE_OUTPUT, LEAVES_FOLDER, UNKNOWN_FOLDER
 from opwright.source.diagnostic import Fault, did_you_mean
 from opwright.source.lazy import lazy_pattern
-from opwright.source.project_file import has_windows_device
 from opwright.source.records import NamedTuple
 
 EVERYTHING = "Everything"
@@ -130,7 +130,8 @@ class Plan:
 
     def __init__(self, folders: Mapping[str, str | os.PathLike[str]]) -> None:
         self._folders = {name: os.fspath(path) for name, path in folders.items()}
-        self._roots = {name: _root(path) for name, path in self._folders.items()}
+        # Two spellings of one folder, and links to it, are the same text.
+        self._roots = {name: f"{real_folder(path)}/" for name, path in self._folders.items()}
         self._files: dict[str, PlannedFile] = {}
 
     def __len__(self) -> int:
@@ -169,12 +170,6 @@ class Plan:
         return planned
 
 
-def _root(path: str) -> str:
-    """An absolute path that ends in a slash; two spellings of one folder, and links to it, are the same text."""
-    root = os.path.realpath(path).replace(os.sep, "/")
-    return root if root.endswith("/") else f"{root}/"
-
-
 def _duplicate(earlier: PlannedFile, later: PlannedFile) -> str:
     if earlier.target != later.target:
         return f"`{earlier.target}` and `{later.target}` differ only in upper and lower case"
@@ -186,6 +181,18 @@ def _duplicate(earlier: PlannedFile, later: PlannedFile) -> str:
 # An empty part, `.` or `..`, anything that is a separator or a drive somewhere, or that no file name can hold; and the
 # folder of the state of runs, which may be in the output folder.
 _LEAVES = lazy_pattern(r"(?:^|/)\.{0,2}(?:/|$)|^(?i:\.opwright)(?:/|$)|[\\:\0\ud800-\udfff]")
+
+
+_DEVICE = lazy_pattern(r"(?i:(?:^|/)(?:con|prn|aux|nul|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:\.[^/]*)?(?:/|$))")
+
+
+def has_windows_device(path: str) -> bool:
+    """Whether a part of a path is a device of Windows, such as `con` or `aux.h`, which no file or folder there can be.
+
+    >>> [has_windows_device(path) for path in ("src/con/ops.h", "Aux.h", "lpt1", "src/console.h", "first.aux")]
+    [True, True, True, False, False]
+    """
+    return _DEVICE.search(path) is not None
 
 
 def check_output_path(emitter: str, path: str) -> None:

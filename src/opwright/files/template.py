@@ -58,6 +58,9 @@ class Template:
     separator = "\n"
     """The text between the chunks that several units put into a slot."""
 
+    separates_docstrings = True
+    """Whether a blank line follows docstrings that end right before a class or function."""
+
     source: SourceFile
     names: tuple[str, ...]
     """The slots in the order in which they stand, each as often as it does."""
@@ -111,19 +114,50 @@ class Template:
 
     @staticmethod
     def chunk(value: str | Sequence[str], indent: str) -> str | None:
-        """Lines that one unit puts into a slot; None where there are none."""
-        return lines_of(value, indent)
+        """Lines that one unit puts into a slot, with the blank ones at the end, for more may follow; None for none.
 
-    @staticmethod
-    def with_docstring_lines(text: str) -> str:
+        Each is indented and without trailing whitespace, and blank ones stay empty.
+
+        >>> Template.chunk(["int f();\\n\\n", "int g();\\n\\n"], "  ")
+        '  int f();\\n\\n  int g();\\n'
+        >>> Template.chunk(["", ""], "") is None
+        True
+        """
+        items = [value] if isinstance(value, str) else value
+        if len(items) == 1:
+            # Nearly all fragments have one text for a slot.
+            (text,) = items
+            if not text:
+                return None
+            if text[-1] == "\n":
+                text = text[:-1]
+        else:
+            texts = [item[:-1] if item[-1] == "\n" else item for item in items if item]
+            if not texts:
+                return None
+            text = "\n".join(texts)
+        # Without indentation, a blank line at the end is one like others.
+        open_end = " \n" if indent else " "
+        if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or has_uneven_lines(text):
+            lines = [line.rstrip() for item in items for line in item.splitlines()]
+            # A character of the indentation may end a line too.
+            parts = [(indent + line).splitlines() if line else [""] for line in lines]
+            return "\n".join([part.rstrip() for parts_of_line in parts for part in parts_of_line])
+        if not indent:
+            return text
+        return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
+
+    @classmethod
+    def with_docstring_lines(cls, text: str) -> str:
         """The text with a blank line after each docstring that ends right before a class or function."""
-        return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if '"""\n' in text else text
+        has_docstrings = cls.separates_docstrings and '"""\n' in text
+        return _AFTER_DOCSTRING.sub(r'"""\n\n\1', text) if has_docstrings else text
 
-    @staticmethod
-    def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
+    @classmethod
+    def filled_slot(cls, value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
         """Text of a slot with a value."""
         if indent is not None:
-            return indent_lines(value, indent)
+            return (cls.chunk(value, indent) or "").rstrip()
         if isinstance(value, str):
             return value
         return f"{before}{', '.join(value)}{after}" if value else ""
@@ -161,6 +195,7 @@ class UnevenTemplate(Template):
     """
 
     __slots__ = ()
+    separates_docstrings = False
 
     @staticmethod
     def chunk(value: str | Sequence[str], indent: str) -> str | None:
@@ -168,18 +203,6 @@ class UnevenTemplate(Template):
         items = [value] if isinstance(value, str) else value
         lines = [indent + line for item in items for line in item.splitlines()]
         return "\n".join(lines) if lines else None
-
-    @staticmethod
-    def with_docstring_lines(text: str) -> str:
-        """The text as it is."""
-        return text
-
-    @staticmethod
-    def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
-        """Text of a slot with a value."""
-        if indent is None:
-            return Template.filled_slot(value, indent, before, after)
-        return (UnevenTemplate.chunk(value, indent) or "").rstrip()
 
 
 WHOLE_TEXT = "text"
@@ -191,6 +214,7 @@ class WholeText(Template):
 
     __slots__ = ()
     separator = ""
+    separates_docstrings = False
 
     def __init__(self) -> None:
         super().__init__(SourceFile("", f"${{{WHOLE_TEXT}}}"))
@@ -200,18 +224,13 @@ class WholeText(Template):
         """Texts of one unit, joined."""
         return WholeText.filled_slot(value, indent, "", "") or None
 
-    @staticmethod
-    def with_docstring_lines(text: str) -> str:
-        """The text as it is: without a template nothing is added to it."""
-        return text
-
     def missing_slot(self, slots: Slots) -> Fault:
         """Fault that no unit and no file slot gives the slot `text`."""
         del slots
         return Fault.at(MISSING_SLOT, f"an output without template has no slot `{WHOLE_TEXT}`")
 
-    @staticmethod
-    def filled_slot(value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
+    @classmethod
+    def filled_slot(cls, value: str | Sequence[str], indent: str | None, before: str, after: str) -> str:
         """Text of the slot with a value."""
         del indent, before, after
         return value if isinstance(value, str) else "".join(value)
@@ -235,60 +254,6 @@ def _offset_in_file(text: str, offset: int) -> int:
     return offset
 
 
-def indent_lines(value: str | Sequence[str], indent: str) -> str:
-    """Lines of a value, or of all items of a list, each indented and without trailing whitespace.
-
-    Blank lines stay empty, and those at the end are dropped.
-
-    >>> indent_lines(["int f() {\\n  return 1;  \\n}\\n", "", "int g();"], "  ")
-    '  int f() {\\n    return 1;\\n  }\\n  int g();'
-    """
-    if isinstance(value, str):
-        text = value
-    else:
-        text = "\n".join([item[:-1] if item[-1] == "\n" else item for item in value if item])
-    if not text:
-        return ""
-    if not text.isascii() or indent.strip(" \t") or has_uneven_lines(text):
-        return _indented_by_line([value] if isinstance(value, str) else value, indent)
-    text = text.rstrip()
-    if not indent or not text:
-        return text
-    # No line ends in a blank, so the indentation stands before a line break only where the line is empty.
-    return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
-
-
-def lines_of(value: str | Sequence[str], indent: str) -> str | None:
-    """Indented lines with the blank ones at the end, for more may follow; None if there is no line at all.
-
-    >>> lines_of(["int f();\\n\\n", "int g();\\n\\n"], "  ")
-    '  int f();\\n\\n  int g();\\n'
-    >>> lines_of(["", ""], "") is None
-    True
-    """
-    items = [value] if isinstance(value, str) else value
-    if len(items) == 1:
-        # Nearly all fragments have one text for a slot.
-        (text,) = items
-        if not text:
-            return None
-        if text[-1] == "\n":
-            text = text[:-1]
-    else:
-        texts = [item[:-1] if item[-1] == "\n" else item for item in items if item]
-        if not texts:
-            return None
-        text = "\n".join(texts)
-    # Without indentation, a blank line at the end is one like others.
-    open_end = " \n" if indent else " "
-    if not text or text[-1] in open_end or not text.isascii() or indent.strip(" \t") or has_uneven_lines(text):
-        lines = [line.rstrip() for item in items for line in item.splitlines()]
-        return "\n".join([indent + line if line else line for line in lines])
-    if not indent:
-        return text
-    return (indent + text.replace("\n", "\n" + indent)).replace(indent + "\n", "\n")
-
-
 def has_uneven_lines(text: str) -> bool:
     """Whether a line of an ASCII text may end in whitespace, or elsewhere than at LF. Tabs are rare enough to count."""
     # Nine scans at memory speed: a pattern or a loop over the characters takes several times as long.
@@ -303,13 +268,6 @@ def has_uneven_lines(text: str) -> bool:
         or "\x1e" in text
         or "\x1f" in text
     )
-
-
-def _indented_by_line(items: Sequence[str], indent: str) -> str:
-    """Indents texts of any kind, slower: lines end wherever `str.splitlines` ends them, in the indentation too."""
-    lines = [line.rstrip() for item in items for line in item.splitlines()]
-    text = "\n".join([indent + line if line else line for line in lines])
-    return "\n".join([line.rstrip() for line in text.splitlines()]).rstrip()
 
 
 LAUNCHER = "torchgen/gen.py"

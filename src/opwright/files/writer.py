@@ -208,48 +208,6 @@ def write_file(target: str, data: bytes) -> bool:
         return writer.write(target, data)
 
 
-_SYSTEM: Final = ("/dev/", "/proc/")
-
-
-def write_report(path: str, text: str) -> None:
-    """Write a report whole or not at all. A pipe or a device gets its text.
-
-    Raises Fault (E0605 to E0608) as `Writer` does, and for a link to what is outside of its folder (E0608). The links
-    to the streams of a process are the system's, which leads them where its caller says.
-    """
-    if not path.startswith(_SYSTEM):
-        check_links(path)
-    try:
-        if is_stream(path):
-            with open(path, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
-            return
-    except OSError as error:
-        raise write_fault(path, error) from None
-    write_file(os.path.realpath(path), text.encode())
-
-
-def is_stream(path: str) -> bool:
-    """Whether a path is that of a pipe or a device, which has nothing to lose."""
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-
-
-def touch_file(path: str) -> None:
-    """Set the time of a file to now. A missing file is made, with its folder.
-
-    Raises Fault (E0605 to E0608) as `Writer` does.
-    """
-    try:
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            os.utime(path)
-            return
-    except FileNotFoundError:
-        make_folder(os.path.dirname(path))
-    except OSError as error:
-        raise write_fault(path, error) from None
-    write_file(path, b"")
-
-
 def final_statuses(statuses: Mapping[str, Status]) -> dict[str, Status]:
     """Final statuses for those that a writer gave; call it after the commit.
 
@@ -339,9 +297,9 @@ def _parts(path: str) -> list[str]:
 
 
 #: What generated files say: Opwright's, and those made from PyTorch's templates. One may say that it is none.
-_MARK = lazy_pattern(r"(?i)(?<!not )(?<!n't )generated (?:file )?(?:by(?! hand)|from)\b")
+MARK = lazy_pattern(r"(?i)(?<!not )(?<!n't )generated (?:file )?(?:by(?! hand)|from)\b")
 #: How many bytes of a file may come before its mark.
-_HEAD: Final = 4096
+HEAD: Final = 4096
 
 
 def check_replaced(target: str, data: bytes, help: str) -> None:
@@ -353,8 +311,8 @@ def check_replaced(target: str, data: bytes, help: str) -> None:
         if not stat.S_ISREG(os.stat(target).st_mode):
             return
         with open(target, "rb") as stream:
-            head = stream.read(_HEAD)
-            if not head or _MARK.search(head.decode(errors="replace")):
+            head = stream.read(HEAD)
+            if not head or MARK.search(head.decode(errors="replace")):
                 return
             if head + stream.read(len(data) + 1) == data:
                 return
@@ -363,16 +321,3 @@ def check_replaced(target: str, data: bytes, help: str) -> None:
         return
     message = f"`{target}` does not say that it is generated, and a generated file of this name would replace it"
     raise Fault.at(SOURCE_IN_THE_WAY, message, help=help)
-
-
-def says_generated(path: str) -> bool:
-    """Whether a file says that it is generated.
-
-    >>> says_generated(__file__), says_generated("nowhere")
-    (False, False)
-    """
-    try:
-        with open(path, "rb") as stream:
-            return _MARK.search(stream.read(_HEAD).decode(errors="replace")) is not None
-    except OSError:
-        return False

@@ -43,40 +43,27 @@ _OPERATOR_OF: Final[Mapping[str, Callable[[str], str | None]]] = {
 """The dialects whose entries may change, and the operator that an entry is about by its text."""
 
 
-class InputEdit(NamedTuple):
-    """An edit: the entries of the operations that it is about, by the names of their dialects.
-
-    `before` has them as the last run read them, `now` as they are.
-    """
-
-    before: Mapping[str, ChosenItems]
-    now: Mapping[str, ChosenItems]
-
-
 class ComparedFile(NamedTuple):
     """A file as the last run read it and as it is, with the items of both."""
 
     dialect: str
     before: SourceFile
     now: SourceFile
-    items_before: list[ItemText]
-    items: list[ItemText]
+    items_before: Sequence[ItemText]
+    items: Sequence[ItemText]
 
     def changed_texts(self) -> list[tuple[str, str]]:
         """Texts of the items that changed, as they were and as they are."""
         pairs = zip(self.items_before, self.items, strict=True)
         return [(before, now) for (_, before), (_, now) in pairs if before != now]
 
-    def entries_before(self, operations: Collection[str]) -> ChosenItems:
-        """Entries that are about some operations, or about what cannot be told, as they were."""
-        chosen = [item for item in self.items_before if self.is_about(item[1], operations)]
-        return ChosenItems(self.before, chosen, changed=())
-
-    def entries_now(self, operations: Collection[str]) -> ChosenItems:
-        """Entries that are about some operations, or about what cannot be told, as they are."""
+    def entries(self, operations: Collection[str]) -> tuple[ChosenItems, ChosenItems]:
+        """Entries that are about some operations, or about what cannot be told, as they were and as they are."""
         pairs = zip(self.items_before, self.items, strict=True)
         changed = [item for before, item in pairs if before[1] != item[1]]
-        return ChosenItems(self.now, [item for item in self.items if self.is_about(item[1], operations)], changed)
+        chosen_before = [item for item in self.items_before if self.is_about(item[1], operations)]
+        chosen = [item for item in self.items if self.is_about(item[1], operations)]
+        return ChosenItems(self.before, chosen_before, changed=()), ChosenItems(self.now, chosen, changed)
 
     def is_about(self, text: str, operations: Collection[str]) -> bool:
         """Whether an entry is about one of some operations, or about what cannot be told."""
@@ -141,20 +128,14 @@ def _changed_files(before: InputStamps, now: InputStamps) -> set[str] | None:
     return {path for path, old, new in pairs if old is not None and new is not None and old[-1] != new[-1]}
 
 
-def find_edit(files: Sequence[ComparedFile], depends_on: Iterable[str]) -> InputEdit | None:
-    """Entries to load after an edit: those that it changed, and others that their files depend on.
+def find_edit(
+    files: Sequence[ComparedFile], depends_on: Iterable[str]
+) -> tuple[dict[str, ChosenItems], dict[str, ChosenItems]] | None:
+    """Entries to load after an edit, as they were and then as they are, by the names of their dialects.
 
-    `depends_on` are operators that files depend on in any case. None if all entries have to be loaded.
+    They are those of the operations that the edit is about, and others that their files depend on. `depends_on` are
+    operators that files depend on in any case. None if all entries have to be loaded.
     """
-    operations = _edited_operations(files, depends_on)
-    if operations is None:
-        return None
-    before = {file.dialect: file.entries_before(operations) for file in files}
-    return InputEdit(before, {file.dialect: file.entries_now(operations) for file in files})
-
-
-def _edited_operations(files: Iterable[ComparedFile], depends_on: Iterable[str]) -> set[str] | None:
-    """Operations that a run after the edit has to load; None if it has to load all."""
     operators = set(depends_on)
     count = 0
     for file in files:
@@ -168,7 +149,9 @@ def _edited_operations(files: Iterable[ComparedFile], depends_on: Iterable[str])
             for items in (file.items_before, file.items):
                 operators.update(keyed_operators(text for _, text in items))
             operators.update(name for _, now in file.changed_texts() for name in called_names(now))
-    return set(map(_operation, operators))
+    operations = set(map(_operation, operators))
+    entries = {file.dialect: file.entries(operations) for file in files}
+    return {name: before for name, (before, _) in entries.items()}, {name: now for name, (_, now) in entries.items()}
 
 
 @cache

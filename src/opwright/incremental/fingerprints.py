@@ -49,12 +49,8 @@ _Reader: TypeAlias = "Callable[[Any], _Contents]"
 """Gives the contents of a value: texts that tell what it is, and the values that it holds."""
 
 
-def fingerprint(text: str) -> bytes:
-    """Fingerprint of a text, which may hold surrogates."""
-    return _digest(text)
-
-
-def _digest(contents: object) -> bytes:
+def fingerprint(contents: object) -> bytes:
+    """Fingerprint of what `marshal` takes, such as a text, which may hold surrogates."""
     return blake2b(marshal.dumps(cast("Any", contents), _VERSION), digest_size=FINGERPRINT_SIZE).digest()
 
 
@@ -91,7 +87,7 @@ class UnitFingerprints:
         Raises TypeError if it holds an object whose contents cannot be found out, or that holds itself.
         """
         if type(value) in _PLAIN:
-            return _digest(value)
+            return fingerprint(value)
         key, cached = id(value), self._cached
         result = cached.get(key)
         if result is None:
@@ -111,12 +107,11 @@ class UnitFingerprints:
         if kind is NativeFunction:
             return self._function(cast("NativeFunction", value))
         if kind in _INLINE:
-            return _digest(self._inline(value))
+            return fingerprint(self._inline(value))
         return self._of_record(value)
 
     def _of_record(self, value: object) -> bytes:
-        contents = (_READERS.get(type(value)) or _new_reader(value))(value)
-        return _digest(self._encoded(contents))
+        return fingerprint(self._encoded(_READERS[type(value)](value)))
 
     def _encoded(self, values: Iterable[object]) -> list[object]:
         """Values as `marshal` takes them: plain ones, tuples, dictionaries and sets, and the fingerprints of others."""
@@ -149,7 +144,7 @@ class UnitFingerprints:
         linked = self._links.get(key)
         if linked is None:
             linked = self._links[key] = self._linked(group, view_group)
-        return _digest((entry, linked))
+        return fingerprint((entry, linked))
 
     def _linked(self, *groups: NativeFunctionsGroup | ViewGroup | None) -> bytes:
         """Fingerprint of the functions that groups link: their own fields, and which group has which of them."""
@@ -169,7 +164,7 @@ class UnitFingerprints:
                     functions.append(member)
                     waiting += (member.group, member.view_group)
                 links.append(numbers[member])
-        return _digest((*links, *map(self.entry, functions)))
+        return fingerprint((*links, *map(self.entry, functions)))
 
     def entry(self, function: NativeFunction) -> bytes:
         """Fingerprint of a function's fields, without the functions that are linked with it."""
@@ -181,7 +176,7 @@ class UnitFingerprints:
 
     def of_context(self, job: FragmentContext) -> bytes:
         """Fingerprint of what every fragment can read besides its unit: options, rules and selection."""
-        return _digest(self._encoded((job.rules, job.options, job.selection)))
+        return fingerprint(self._encoded((job.rules, job.options, job.selection)))
 
     def of_emitter(self, emitter: AnyEmitter, job: Job) -> bytes:
         """Fingerprint of what the fragments of an emitter can read besides: declared reads, and what it carries.
@@ -190,45 +185,31 @@ class UnitFingerprints:
         of a method. Raises TypeError as `of` does.
         """
         facts = [read.fingerprint_key(read.get(job)) for read in emitter.reads]
-        return _digest(self._encoded((*facts, emitter.fragment)))
+        return fingerprint(self._encoded((*facts, emitter.fragment)))
 
 
 def held_by(value: object) -> _Contents:
-    """What a record or a collection holds; nothing for plain values and members of enumerations."""
-    return () if type(value) in _PLAIN or isinstance(value, enum.Enum) else contents_of(value)[1:]
-
-
-def contents_of(value: object) -> _Contents:
-    """What the fingerprint of a value that is not plain covers: texts that tell what it is, and what it holds.
-
-    Raises TypeError if that cannot be found out.
+    """What a record or a collection holds; nothing for plain values and members of enumerations.
 
     >>> from opwright.model.library import Autocast
-    >>> contents_of(Autocast("fp32")), contents_of([1, "a"])
-    (('opwright.model.library.Autocast', 'fp32', (), ()), ('list', 1, 'a'))
+    >>> held_by(Autocast("fp32")), held_by([1, "a"])
+    (('fp32', (), ()), (1, 'a'))
     """
-    return (_READERS.get(type(value)) or _new_reader(value))(value)
+    return () if type(value) in _PLAIN or isinstance(value, enum.Enum) else _READERS[type(value)](value)[1:]
 
 
-def _new_reader(value: object) -> _Reader:
-    """What gives the contents of values of the class of this value, from now on for all of them."""
-    reader = _READERS[type(value)] = _reader_of(value)
-    return reader
-
-
-def _reader_of(value: object) -> _Reader:
-    cls = type(value)
+def _reader_of(cls: type[Any]) -> _Reader:
     tag = f"{cls.__module__}.{cls.__qualname__}"
     fields = _fields_reader(cls)  # type: ignore[arg-type]
-    if isinstance(value, enum.Enum):
+    if issubclass(cls, enum.Enum):
         return lambda member: (tag, member.value if member.name is None else member.name)
-    if isinstance(value, type):
-        return lambda cls: ("class", cls.__module__, cls.__qualname__)
-    if isinstance(value, tuple) and hasattr(cls, "_fields"):
+    if issubclass(cls, type):
+        return lambda held: ("class", held.__module__, held.__qualname__)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return lambda record: (tag, *fields(record))
     if cls is object or any(map(_is_built_in, cls.__mro__[:-1])):
         raise TypeError(f"a unit holds a `{cls.__name__}`, which has no fingerprint")
-    if not hasattr(value, "__dict__"):
+    if not cls.__dictoffset__:
         return lambda record: (tag, *fields(record))
 
     def read(record: object) -> _Contents:
@@ -266,8 +247,9 @@ def _function_contents(function: FunctionType) -> _Contents:
 #: The types of methods that are written in C. A class in Python may have those of others.
 _OF_C: Final = (WrapperDescriptorType, MethodDescriptorType)
 
-#: What gives the contents of values by their class.
-_READERS: Final[dict[type[Any], _Reader]] = {
+
+#: What gives the contents of values of types that are no records.
+_BUILT_IN: Final[dict[type[Any], _Reader]] = {
     bytes: lambda data: ("bytes", data.hex()),
     type(...): lambda _: ("...",),
     tuple: lambda items: ("tuple", *items),
@@ -283,3 +265,14 @@ _READERS: Final[dict[type[Any], _Reader]] = {
     ModuleType: lambda module: ("module", module.__name__),
     re.Pattern: lambda pattern: ("pattern", pattern.pattern, pattern.flags),
 }
+
+
+class _Readers(dict[type[Any], _Reader]):
+    """What gives the contents of values by their class; that of a further class is found once."""
+
+    def __missing__(self, cls: type[Any]) -> _Reader:
+        reader = self[cls] = _reader_of(cls)
+        return reader
+
+
+_READERS: Final = _Readers(_BUILT_IN)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     Stamp: TypeAlias = "list[int | str] | None"
     """The status of a file (see `file_status`) and its SHA-256; None if it is not there."""
 
+#: Folder of this package; it may be in a zip file.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
 #: Folders of the package that no output depends on.
 _UNUSED_FOLDERS = ("__pycache__", "diagnostics")
 
@@ -43,8 +46,11 @@ _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _RACY = -1
 """In place of the time of change of a file that changed just before it was recorded."""
 
-_UNKNOWN = ""
+UNKNOWN = ""
 """In place of the SHA-256 of a file that changed while the run read it: which contents it read cannot be told."""
+
+#: The stamp of such a file.
+UNKNOWN_STAMP = (0, _RACY, 0, UNKNOWN)
 
 _STAMP_TYPES = [int, int, int, str]
 
@@ -122,18 +128,8 @@ def tool_identity() -> str:
 
     It is found out once, because modules do not change for a process that has imported them.
     """
-    top = _package()
-    lines = [f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in _own_files(top).items()]
-    return f"{sys.implementation.cache_tag} {zlib.crc32(chr(10).join(sorted(lines)).encode()):08x} {top}"
-
-
-def own_files() -> list[str]:
-    """Paths of the files of this package on which outputs may depend; of a package in a zip file, that of the zip.
-
-    >>> __file__ in own_files()
-    True
-    """
-    return sorted(_own_files(_package()))
+    lines = [f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in own_files().items()]
+    return f"{sys.implementation.cache_tag} {zlib.crc32(chr(10).join(sorted(lines)).encode()):08x} {_PACKAGE}"
 
 
 def input_files(stamps: InputStamps | None) -> list[str]:
@@ -141,23 +137,14 @@ def input_files(stamps: InputStamps | None) -> list[str]:
     return [] if stamps is None else [path for path, stamp in stamps.files.items() if stamp is not None]
 
 
-def dependencies(stamps: InputStamps | None) -> list[str]:
-    """Paths on this machine that the outputs of a run depend on: its files and folders, and the own files.
+def own_files(top: str = _PACKAGE) -> dict[str, os.stat_result]:
+    """Files of this package on which outputs may depend; of a package in a zip file, the zip.
 
-    Dependency files, the list for CMake and the keys of what `inline` keeps are made from it; the inputs of actions are
-    the files of it, without the own ones, which belong to the tool.
+    There are hundreds, and a run with nothing to do lists them.
+
+    >>> __file__ in own_files()
+    True
     """
-    folders = [] if stamps is None else [path for path, names in stamps.folders.items() if names is not None]
-    return [*input_files(stamps), *folders, *own_files()]
-
-
-def _package() -> str:
-    """Folder of this package; it may be in a zip file."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
-def _own_files(top: str) -> dict[str, os.stat_result]:
-    """Files below a folder. There are hundreds, and a run with nothing to do lists them."""
     statuses, folders = {}, [top]
     # A package in a zip file is as old as that.
     archive: str = getattr(__spec__.loader, "archive", "") if __spec__ is not None else ""
@@ -182,14 +169,15 @@ class InputStamps:
     True
     """
 
-    __slots__ = ("_statuses", "files", "folders", "has_new_stamps")
+    __slots__ = ("files", "folders", "has_new_stamps", "statuses")
 
     def __init__(self, files: Mapping[str, Stamp], folders: Mapping[str, Sequence[str] | None]) -> None:
         self.files = dict(files)
         self.folders = dict(folders)
         self.has_new_stamps = False
         """Whether `are_current` had to read a file that need not be read the next time."""
-        self._statuses: dict[str, Status | None] = {}
+        self.statuses: dict[str, Status | None] = {}
+        """Those of files and folders when their state was taken."""
 
     @classmethod
     def take(cls, files: Iterable[str], folders: Iterable[str]) -> InputStamps:
@@ -197,7 +185,7 @@ class InputStamps:
         files, folders = list(files), list(folders)
         statuses = {path: _status(path) for path in (*files, *folders)}
         stamps = cls({path: _stamp(path) for path in files}, {path: _names(path) for path in folders})
-        stamps._statuses = statuses
+        stamps.statuses = statuses
         return stamps
 
     @classmethod
@@ -213,35 +201,17 @@ class InputStamps:
 
     def add(self, path: str) -> None:
         """Take the state of one more file, before the run reads it."""
-        self._statuses[path] = _status(path)
+        self.statuses[path] = _status(path)
         self.files[path] = _stamp(path)
 
     def including(self, paths: Iterable[str]) -> InputStamps:
         """A copy with the stamps of more files."""
         stamps = InputStamps(self.files, self.folders)
-        stamps._statuses = dict(self._statuses)
+        stamps.statuses = dict(self.statuses)
         for path in paths:
             if path not in stamps.files:
                 stamps.add(path)
         return stamps
-
-    def with_others(self, others: Iterable[InputStamps]) -> InputStamps:
-        """These stamps, and those of others."""
-        stamps = InputStamps(self.files, self.folders)
-        for other in others:
-            stamps.files.update(other.files)
-            stamps.folders.update(other.folders)
-        return stamps
-
-    def distrust_since(self, nanoseconds: int) -> None:
-        """Forget the contents of every file that changed since a time.
-
-        Stamps of files that a program was found to read are taken after it read them: what changed while it ran may
-        have been read with other contents.
-        """
-        for path, status in self._statuses.items():
-            if path in self.files and (status is None or status[1] >= nanoseconds):
-                self.files[path] = [0, _RACY, 0, _UNKNOWN]
 
     def distrust_changed(self) -> None:
         """Forget the contents of every file, and the names in every folder, that changed since this state was taken.
@@ -249,19 +219,13 @@ class InputStamps:
         Call it when the run has read everything. A file that changed meanwhile, even if it changed back, may have been
         read with other contents than those recorded here; the next run then does not take it for unchanged.
         """
-        for path, status in self._statuses.items():
+        for path, status in self.statuses.items():
             if _status(path) == status:
                 continue
             if path in self.folders:
-                self.folders[path] = [_UNKNOWN]
+                self.folders[path] = [UNKNOWN]
             if path in self.files:
-                self.files[path] = [0, _RACY, 0, _UNKNOWN]
-
-    @property
-    def has_unknown(self) -> bool:
-        """Whether it is not known with which contents a file was read, or which names a folder had."""
-        states = (*self.files.values(), *self.folders.values())
-        return any(state is not None and len(state) > 0 and state[-1] == _UNKNOWN for state in states)
+                self.files[path] = list(UNKNOWN_STAMP)
 
     def are_current(self) -> bool:
         """Whether all files have the contents, and all folders the names, that they had."""

@@ -140,21 +140,12 @@ def manifest_paths(state_folder: str) -> list[str]:
     return [os.path.join(state_folder, name) for name in names if name.endswith(_SUFFIX)]
 
 
-def manifest_facts(path: str) -> Mapping[str, str | int]:
-    """What a manifest says about its run; nothing if it cannot be trusted."""
-    try:
-        facts: Mapping[str, str | int] = _read(path)[0]["facts"]
-    except _DAMAGE:
-        return {}
-    return facts
-
-
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading a manifest raises that is damaged or forged; a run without a manifest writes it anew."""
 
 
-def _read(path: str) -> tuple[dict[str, Any], bytes]:
-    """Data of a manifest, with texts and facts checked, and what else is kept."""
+def read_manifest(path: str) -> tuple[dict[str, Any], bytes]:
+    """Data of a manifest, with texts and facts checked, and what else is kept. Raises what `DAMAGE` lists."""
     body = read_checked_state(path, _FORMAT)
     manifest, _, details = body.partition(b"\n")
     data: dict[str, Any] = loads(manifest)
@@ -168,7 +159,7 @@ def _read(path: str) -> tuple[dict[str, Any], bytes]:
 def _load(path: str, run: RunIdentity) -> Manifest | None:
     """A manifest of a run into the same folder as another one."""
     try:
-        data, details = _read(path)
+        data, details = read_manifest(path)
         roots = run.roots
         if data["kind"] != run.kind:
             folders = loads(data["kind"])["folders"]
@@ -185,7 +176,7 @@ def _load(path: str, run: RunIdentity) -> Manifest | None:
             left=frozenset(_statuses(_stored_folders(roots, data["left"]))),
             details=details,
         )
-    except _DAMAGE:
+    except DAMAGE:
         return None
 
 
@@ -197,8 +188,8 @@ def last_families(home: str, request: Mapping[str, object]) -> tuple[list[str], 
     """
     asked = dumps(request, sort_keys=True)
     for path in sorted(manifest_paths(os.path.join(home, STATE_FOLDER)), key=_time_of_change, reverse=True):
-        with contextlib.suppress(*_DAMAGE):
-            data, _ = _read(path)
+        with contextlib.suppress(*DAMAGE):
+            data, _ = read_manifest(path)
             if data["request"] == asked:
                 kind = loads(data["kind"])
                 folders = {name: os.path.join(home, folder) for name, folder in kind["folders"].items()}

@@ -72,20 +72,7 @@ class Behaviour(Generic[BehaviourValue]):
 
     def value_in(self, version: Version) -> BehaviourValue:
         """The value in a release. Releases newer than those known have the value of the newest one."""
-        return self._last_change(version).value
-
-    def holds(self, version: Version) -> str:
-        """The releases that share a release's value, in words.
-
-        >>> row = until_release("2.13", "Names are passed on.", "They were removed.", None)
-        >>> row.holds(Version(2, 14))
-        'from 2.13 on'
-        """
-        index = self.changes.index(self._last_change(version))
-        since = f"from {self.changes[index].since}" if index else ""
-        if index + 1 < len(self.changes):
-            return f"{since} before {self.changes[index + 1].since}".lstrip()
-        return f"{since} on" if since else "in every release"
+        return self.last_change(version).value
 
     def value_with(self, version: Version, has_mark: Callable[[Mark], bool | None]) -> BehaviourValue:
         """The value in a tree between releases, where `has_mark` tells the marks of the tree.
@@ -101,7 +88,8 @@ class Behaviour(Generic[BehaviourValue]):
                 value = change.value
         return value
 
-    def _last_change(self, version: Version) -> Change[BehaviourValue]:
+    def last_change(self, version: Version) -> Change[BehaviourValue]:
+        """The last change up to and with a release."""
         series = version[:2]
         last = self.changes[0]
         for change in self.changes:
@@ -110,12 +98,12 @@ class Behaviour(Generic[BehaviourValue]):
         return last
 
 
-def from_release(since: str, what: str, why: str, mark: Mark | None) -> Behaviour[bool]:
+def from_release(since: str, what: str, why: str, mark: Mark | None = None) -> Behaviour[bool]:
     """A behaviour that starts in this release. Trees that have it have the mark."""
     return Behaviour(what, Change(OLDEST.series, False, ""), Change(since, True, why, mark))
 
 
-def until_release(until: str, what: str, why: str, mark: Mark | None) -> Behaviour[bool]:
+def until_release(until: str, what: str, why: str, mark: Mark | None = None) -> Behaviour[bool]:
     """A behaviour that ends in this release. Trees that have it no more have the mark."""
     return Behaviour(what, Change(OLDEST.series, True, ""), Change(until, False, why, mark))
 
@@ -152,10 +140,6 @@ class BehaviourTable:
         """Every row of the table, in its order."""
         return (row for row in vars(cls).values() if isinstance(row, Behaviour))
 
-    def items(self) -> tuple[tuple[str, bool | int], ...]:
-        """The name and value of every behaviour in this release."""
-        return tuple([(row.name, self.value(row.name)) for row in self.rows()])
-
     def value(self, name: str) -> int:
         """The value of the behaviour that a row of another table names, such as that of a dispatch key.
 
@@ -167,14 +151,24 @@ class BehaviourTable:
         return value
 
     @property
+    def _series(self) -> Version:
+        """The version without its patch number: patch releases share their tables."""
+        return Version(*self.version[:2])
+
+    @property
     def complex_gradients(self) -> frozenset[str]:
-        """The operators whose derivative formulas are valid for complex tensors, by name without overload."""
+        """The operators whose derivative formulas are valid for complex tensors, by name without overload.
+
+        >>> from opwright.release.rules import Rules
+        >>> ["ldexp" in Rules(Version(2, minor)).complex_gradients for minor in (10, 11)]
+        [False, True]
+        """
         names = self.listed_names(COMPLEX_GRADIENTS)
         if names is not None:
             return frozenset(names)
-        from opwright.release.tables import complex_gradients
+        from opwright.release.tables import names_in
 
-        return complex_gradients(self.version)
+        return names_in("complex_gradients.txt", self._series)
 
     def listed_names(self, constants: Iterable[str]) -> Mapping[str, str] | None:
         """The names that these constants of a tree's generator list; None for releases, and if one cannot be read."""
@@ -185,21 +179,21 @@ class BehaviourTable:
         """PyTorch's own operators, by the names of their headers."""
         from opwright.release.tables import operators
 
-        return operators(self.version)
+        return operators(self._series)
 
     @property
     def shim_tables(self) -> ShimTables:
         """The operators with a C shim, for inputs without tables of their own."""
         from opwright.release.tables import shim_tables
 
-        return shim_tables(self.version, bool(self.value("shims_are_guarded")))
+        return shim_tables(self._series, bool(self.value("shims_are_guarded")))
 
     @property
     def formula_helpers(self) -> frozenset[str]:
         """The functions that derivative formulas can call besides operators."""
         from opwright.release.tables import formula_helper_names
 
-        return formula_helper_names(self.version)
+        return formula_helper_names(self._series)
 
     def has_key(self, key: DispatchKey) -> bool:
         """Whether entries may name a key: one that a tree lists, or, if that cannot be told, one that has a row."""

@@ -142,14 +142,9 @@ def _unknown_parts(inputs: Inputs, file: KnownFile, *, teaches: bool) -> Iterato
     names = [part.name for part in parts if part.digest not in followed and not (teaches and part.is_taught)]
     yield from (f"`{name}` in `{path}`" for name in dict.fromkeys(names))
     digests = frozenset([part.digest for part in parts])
-    missing = _names_of_lists(file.name) - {part.name for part in parts}
+    missing = _TAUGHT.intersection(LISTS.get(file.name, ())) - {part.name for part in parts}
     if not names and (missing or not any(release <= digests for release in file.parts)):
         yield f"a part of `{path}` that is gone"
-
-
-@cache
-def _names_of_lists(file: str) -> frozenset[str]:
-    return _TAUGHT.intersection(LISTS.get(file, ()))
 
 
 def text_digest(text: str) -> str:

@@ -21,6 +21,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from opwright.release.rules import Rules
 from opwright.release.version import is_between
+from opwright.source.records import NamedTuple
 
 Content = TypeVar("Content")
 
@@ -45,7 +46,7 @@ public C++ function (`add_out`). A `prefix`, `suffix` or `part` stands for all o
 """
 
 
-class Names:
+class Names(NamedTuple):
     """A row of a table: names (separated by spaces) that share a reason and the releases in which they are listed.
 
     `since` is the first release with these names and `until` the first one without them; None stands for all releases
@@ -53,24 +54,17 @@ class Names:
     listed because PyTorch lists them too, and so treats an operator that takes such a name.
     """
 
-    __slots__ = ("absent", "names", "reason", "since", "until", "value")
+    text: str
+    reason: str
+    value: str = ""
+    since: str | None = None
+    until: str | None = None
+    absent: bool = False
 
-    def __init__(
-        self,
-        names: str,
-        reason: str,
-        *,
-        value: str = "",
-        since: str | None = None,
-        until: str | None = None,
-        absent: bool = False,
-    ) -> None:
-        self.names: Final = tuple(names.split())
-        self.reason: Final = reason
-        self.value: Final = value
-        self.since: Final = since
-        self.until: Final = until
-        self.absent: Final = absent
+    @property
+    def names(self) -> list[str]:
+        """The names one by one."""
+        return self.text.split()
 
 
 class _Table(Generic[Content]):

@@ -34,7 +34,6 @@ class Rules(BehaviourTable):
         "2.9",
         "Opwright writes the stub files of torch.",
         "In older releases their hints have another form, and most of them are written by hand.",
-        None,
     )
     templates_strip_lines = from_release(
         "2.8",
@@ -145,13 +144,11 @@ class Rules(BehaviourTable):
         "2.6",
         "No semicolon follows a block of registrations.",
         "Compilers warn of the extra one.",
-        None,
     )
     helpers_keep_blank_lines = from_release(
         "2.7",
         "The helpers in `Register{Key}.cpp` keep the blank lines between them.",
         "They stand before the namespaces of the kernels, in a slot of the file.",
-        None,
     )
     core_composites_have_out_forms = from_release(
         "2.6",
@@ -256,13 +253,11 @@ class Rules(BehaviourTable):
         "2.5",
         "Nodes tell compiled autograd whether a saved variable is an output of theirs.",
         "An output is unpacked for the node that made it.",
-        None,
     )
     compiled_nodes_pack_values = from_release(
         "2.7",
         "Nodes give compiled autograd a function of packed values, and do not run on values swapped for their own.",
         "The graph of the backward pass is traced without running the nodes.",
-        None,
     )
     node_creation_hooks = from_release(
         "2.14",
@@ -316,7 +311,6 @@ class Rules(BehaviourTable):
         "2.15",
         "In the stub files of torch, `_foreach_` functions without results return the list that they write to.",
         "Python gives back `self`, as the public functions of `torch.foreach` do.",
-        None,
     )
 
     # Sizes of sharded families.

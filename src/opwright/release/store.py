@@ -166,7 +166,8 @@ class FolderStore:
         """The inputs in both folders, sorted."""
         names = [name for folder in ("native", "templates") for name in _files(self._aten, folder)]
         names += [AUTOGRAD + name for folder in ("", "templates") for name in _files(self._autograd, folder)]
-        names += aot_names(self._native_ops)
+        aot_files = filter(os.path.isfile, possible_aot_files(self._native_ops))
+        names += [f"{NATIVE_AOT}{os.path.basename(os.path.dirname(path))}/{_AOT_FILE}" for path in aot_files]
         names += [SHIM_TABLES] if os.path.isfile(self.display_path(SHIM_TABLES)) else []
         names += [FORMULA_HELPERS] if os.path.isfile(self._formula_helpers) else []
         return tuple(sorted(name for name in names if is_input_name(name)))
@@ -268,14 +269,8 @@ class AotFolder(LayeredStore):
         super().__init__(store, upper, lambda name: name.startswith(NATIVE_AOT), more)
 
 
-def aot_names(folder: str) -> list[str]:
-    """The names of the inputs that declare ahead-of-time compiled kernels: at most one per inner folder."""
-    paths = filter(os.path.isfile, possible_aot_files(folder))
-    return [f"{NATIVE_AOT}{os.path.basename(os.path.dirname(path))}/{_AOT_FILE}" for path in paths]
-
-
 def possible_aot_files(folder: str) -> list[str]:
-    """The paths that such declarations may have below a folder, which may be missing."""
+    """The paths below a folder, which may be missing, that declarations of ahead-of-time compiled kernels may have."""
     try:
         return [os.path.join(folder, name, _AOT_FILE) for name in sorted(os.listdir(folder))]
     except OSError:

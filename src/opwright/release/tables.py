@@ -43,15 +43,6 @@ class ShimTables(NamedTuple):
     spans: Mapping[str, Span]
 
 
-def complex_gradients(version: Version) -> frozenset[str]:
-    """The operators whose derivative formulas are valid for complex tensors in a release.
-
-    >>> "ldexp" in complex_gradients(Version(2, 10)), "ldexp" in complex_gradients(Version(2, 11))
-    (False, True)
-    """
-    return _names_in("complex_gradients.txt", _series(version))
-
-
 def formula_helper_names(version: Version | None) -> frozenset[str]:
     """The functions that derivative formulas can call besides operators in a release, or in any release for None.
 
@@ -59,7 +50,7 @@ def formula_helper_names(version: Version | None) -> frozenset[str]:
     >>> name in formula_helper_names(Version(2, 14)), name in formula_helper_names(Version(2, 15))
     (False, True)
     """
-    return _names_in("formula_helpers.txt", None if version is None else _series(version))
+    return names_in("formula_helpers.txt", version)
 
 
 def operators(version: Version | None) -> frozenset[str]:
@@ -68,7 +59,7 @@ def operators(version: Version | None) -> frozenset[str]:
     >>> "qr" in operators(Version(2, 13)), "qr" in operators(Version(2, 14))
     (True, False)
     """
-    return _names_in("operators.txt", None if version is None else _series(version))
+    return names_in("operators.txt", version)
 
 
 def cpp_global_names() -> frozenset[str]:
@@ -77,7 +68,7 @@ def cpp_global_names() -> frozenset[str]:
     >>> {"index", "log", "FILE"} <= cpp_global_names()
     True
     """
-    return _names_in("cpp_global_names.txt", None)
+    return names_in("cpp_global_names.txt", None)
 
 
 def cpp_macros() -> frozenset[str]:
@@ -86,21 +77,22 @@ def cpp_macros() -> frozenset[str]:
     >>> {"errno", "linux", "EOF"} <= cpp_macros()
     True
     """
-    return _names_in("cpp_macros.txt", None)
+    return names_in("cpp_macros.txt", None)
 
 
 @cache
-def _names_in(file_name: str, series: Version | None) -> frozenset[str]:
+def names_in(file_name: str, version: Version | None) -> frozenset[str]:
     """The names of a data file that a release has, or all names for None. Rows may have a release range."""
     names = []
     for name, *words in data_rows(__package__, file_name):
         # Nearly all rows have no range.
         bounds = dict(zip(words[::2], words[1::2], strict=True)) if words else {}
-        if series is None or not bounds or is_between(series, bounds.get("since"), bounds.get("until")):
+        if version is None or not bounds or is_between(version, bounds.get("since"), bounds.get("until")):
             names.append(name)
     return frozenset(names)
 
 
+@cache
 def shim_tables(version: Version, guarded: bool) -> ShimTables:
     """The operators with a C shim in a release, for inputs without tables of their own.
 
@@ -112,11 +104,6 @@ def shim_tables(version: Version, guarded: bool) -> ShimTables:
     >>> tables.aten["aten.full.default"]
     ShimOperator(guard='TORCH_VERSION_2_10_0', versions=())
     """
-    return _shim_tables(_series(version), guarded)
-
-
-@cache
-def _shim_tables(series: Version, guarded: bool) -> ShimTables:
     sections: dict[str, dict[str, ShimOperator]] = {}
     operators: dict[str, ShimOperator] = {}
     for name, *words in data_rows(__package__, "c_shim_operators.txt"):
@@ -124,20 +111,20 @@ def _shim_tables(series: Version, guarded: bool) -> ShimTables:
             operators = sections[name.strip("[]")] = {}
             continue
         since = words[1] if words[:1] == ["since"] else None
-        if is_between(series, since, None):
-            versions = tuple(_shim_versions(words[2:] if since else words, series, guarded))
+        if is_between(version, since, None):
+            versions = tuple(_shim_versions(words[2:] if since else words, version, guarded))
             has_guard = since is not None and guarded and is_between(parse_version(since), _FIRST_GUARDED, None)
             operators[name] = ShimOperator(_guard_macro(since) if since and has_guard else None, versions)
     return ShimTables(sections["device"], sections["aten"], {})
 
 
-def _shim_versions(words: list[str], series: Version, guarded: bool) -> Iterator[ShimVersion]:
+def _shim_versions(words: list[str], version: Version, guarded: bool) -> Iterator[ShimVersion]:
     """Parses the further versions in the words of a row: any number of `v2 since 2.12 guard 2.13 adds a,b`."""
     start = 0
     while start < len(words):
         name, stop = words[start], words.index("adds", start)
         bounds = dict(zip(words[start + 1 : stop : 2], words[start + 2 : stop : 2], strict=True))
-        if is_between(series, bounds["since"], None):
+        if is_between(version, bounds["since"], None):
             guard = _guard_macro(bounds.get("guard", bounds["since"])) if guarded else None
             yield ShimVersion(name, tuple(words[stop + 1].split(",")), guard)
         start = stop + 2
@@ -146,11 +133,6 @@ def _shim_versions(words: list[str], series: Version, guarded: bool) -> Iterator
 def _guard_macro(since: str) -> str:
     """The macro that guards what a release (`2.12`) added to the shims."""
     return f"TORCH_VERSION_{since.replace('.', '_')}_0"
-
-
-def _series(version: Version) -> Version:
-    """The version without its patch number: patch releases share their tables."""
-    return Version(version.major, version.minor)
 
 
 def data_rows(package: str, file_name: str) -> Iterator[list[str]]:

@@ -54,7 +54,7 @@ def write_edit(
         return None
     rules = rules_of(request.inputs, request.release, sink, are_written=True)
     try:
-        before, job = (load_job(request, rules, sink, entries) for entries in (edit.before, edit.now))
+        before, job = (load_job(request, rules, sink, entries) for entries in edit)
         check_job(job, request, sink)
         load_deferred_dialects(job, request, sink, defer=False)
         # An entry of a file with anchors may depend on any other.

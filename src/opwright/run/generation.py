@@ -266,7 +266,9 @@ class Generation:
 
     def planned_files(self) -> Iterator[tuple[PlannedFile, EmitterFiles, FileSpec]]:
         """Every output with the files of its emitter and its spec; nothing is rendered."""
-        return self._writer.planned_files(self._tasks())
+        sink = Diagnostics()
+        yield from self._writer.plan_files(self._tasks(), Plan(self.request.folders), sink)
+        sink.raise_if_errors()
 
     def write(self, report: Report | None = None, chosen: Iterable[AnyEmitter] | None = None) -> Summary:
         """Write the outputs that differ from what is on disk; no state is kept for later runs.

@@ -20,7 +20,6 @@ import re
 import time
 from functools import cache, partial
 
-from opwright.files.plain_files import real_path
 from opwright.files.staging import Journal, remove_left_staging, remove_old_staging
 from opwright.incremental.identity import InputStamps, RunIdentity, tool_identity
 from opwright.incremental.state import (
@@ -90,8 +89,8 @@ def generate(
     sink = sink if sink is not None else Diagnostics()
     plugins.activate(request.plugins)
     more_files = [*[file.path for file in request.files], *plugins.sources(request.plugins)]
-    more_files += template_files(request.templates)
-    more_files += [] if request.options.update_c_shim else shim_headers(request.folders)
+    more_files += files_in(request.templates)
+    more_files += [] if request.options.update_c_shim else files_in(request.folders.get("aoti"), ".h")
     outcome = incremental.write_edit(request.inputs, lambda _: request, more_files)
     if outcome is None:
         generation = incremental.load(request.inputs, lambda _: request, sink, more_files)
@@ -174,10 +173,6 @@ class IncrementalGeneration:
         if self.stamps is not None:
             self.stamps.add(os.path.abspath(path))
         return read(path)
-
-    def take_file_stamps(self, paths: Iterable[str]) -> None:
-        """Take the stamps of the files that a run without a PyTorch's inputs reads, before it reads them."""
-        self.stamps = InputStamps.take([os.path.abspath(path) for path in paths], [])
 
     def write_edit(
         self,
@@ -314,22 +309,6 @@ class IncrementalGeneration:
                     self.remember(generation.sink, statuses, all_facts, sources, left, details)
         return outcome
 
-    def write_texts(
-        self, texts: Mapping[str, str], sink: Diagnostics, facts: Mapping[str, str | int] | None = None
-    ) -> None:
-        """Write the files that differ, which no emitter makes and which are given as texts by path; leave a manifest.
-
-        The messages in the sink, and the facts, are part of it.
-        """
-        from opwright.files.writer import Writer
-
-        with self.turn() as journal:
-            remove_old_staging({os.path.dirname(real_path(path)) for path in texts})
-            with Writer(journal) as writer:
-                for path, text in texts.items():
-                    writer.write(real_path(path), text.encode())
-            self.remember(sink, writer.statuses, facts or {})
-
     @contextlib.contextmanager
     def turn(self) -> Iterator[Journal]:
         """Hold the output folder's lock; first remove what killed runs left there. Gives the journal of the run."""
@@ -428,22 +407,11 @@ def run_facts(generation: Generation, outcome: Outcome) -> dict[str, str | int]:
     }
 
 
-def template_files(folder: str | None) -> list[str]:
-    """Files in a folder of templates, of which a run reads some; none if it names no folder."""
-    if folder is None:
-        return []
+def files_in(folder: str | None, ending: str = "") -> list[str]:
+    """Files in a folder, of which a run reads some: own templates, or headers of C shims; none if there is none."""
     with contextlib.suppress(OSError):
-        return [path for path in (os.path.join(folder, name) for name in os.listdir(folder)) if os.path.isfile(path)]
-    return []
-
-
-def shim_headers(folders: Mapping[str, str]) -> list[str]:
-    """Headers of C shims in the output folder of the shims."""
-    folder = folders.get("aoti")
-    if folder is None:
-        return []
-    with contextlib.suppress(OSError):
-        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".h")]
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ending)] if folder else []
+        return list(filter(os.path.isfile, paths))
     return []
 
 

@@ -101,21 +101,11 @@ class OutputWriter:
 
     def plan(self, tasks: Iterable[Task]) -> Plan:
         """Every file with its path; nothing is rendered. Raises FaultsFound with all faults."""
-        plan = Plan(self._folders)
-        for _ in self.planned_files(tasks, plan):
+        plan, sink = Plan(self._folders), Diagnostics()
+        for _ in self.plan_files(tasks, plan, sink):
             pass
-        return plan
-
-    def planned_files(
-        self, tasks: Iterable[Task], plan: Plan | None = None
-    ) -> Iterator[tuple[PlannedFile, EmitterFiles, FileSpec]]:
-        """Each file with the files of its emitter and its spec; nothing is rendered.
-
-        Raises FaultsFound with all faults, after the last file.
-        """
-        sink = Diagnostics()
-        yield from self._plan_files(tasks, Plan(self._folders) if plan is None else plan, sink)
         sink.raise_if_errors()
+        return plan
 
     def rendered_files(self, tasks: Iterable[Task]) -> Iterator[tuple[PlannedFile, FileSpec, str | None, bytes | None]]:
         """Each file with its spec, the name of its template, and its bytes, once rendered; nothing is written.
@@ -123,7 +113,7 @@ class OutputWriter:
         Raises FaultsFound with all faults of planning and rendering, after the last file.
         """
         sink = Diagnostics()
-        for planned, files, spec in self._plan_files(tasks, Plan(self._folders), sink):
+        for planned, files, spec in self.plan_files(tasks, Plan(self._folders), sink):
             yield planned, spec, files.emitter.template, self._render(files, spec, planned.target, None, sink)
         sink.raise_if_errors()
 
@@ -184,7 +174,7 @@ class OutputWriter:
         written = 0
         statuses: dict[str, Status] = {}
         self._states, self._fragments = {}, {}
-        for planned, files, spec in self._plan_files(tasks, plan, sink):
+        for planned, files, spec in self.plan_files(tasks, plan, sink):
             data = self._render(files, spec, planned.target, previous, sink)
             if sink.has_errors:
                 continue
@@ -197,10 +187,13 @@ class OutputWriter:
         statuses = {**writer.statuses, **statuses}
         return ProcessShare(plan.outputs, statuses, written, self._states, self._fragments, sink.sorted(), ())
 
-    def _plan_files(
+    def plan_files(
         self, tasks: Iterable[Task], plan: Plan, sink: Diagnostics
     ) -> Iterator[tuple[PlannedFile, EmitterFiles, FileSpec]]:
-        """Each file with its path, one by one. After a fault of an emitter the next emitter has its turn."""
+        """Each file with the files of its emitter and its spec; nothing is rendered.
+
+        After a fault, which the sink gets, the next emitter has its turn.
+        """
         for task in tasks:
             try:
                 files = task()

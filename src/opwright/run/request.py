@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 from opwright.emit.emitter import Options
 from opwright.emit.extensions import NO_PLUGINS, RunPlugins
 from opwright.emit.registry import DEFAULT_FAMILIES
-from opwright.files.plan import FileSpec, shard_number
+from opwright.files.plan import FileSpec
 from opwright.guests import plugins_module
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.selection import EVERYTHING, Selection
@@ -37,42 +37,12 @@ def run_plugins() -> RunPlugins[Any]:
     return plugins
 
 
-class OutputShard(NamedTuple):
-    """One of `parts` parts of the outputs, by number from 0 on. The parts are disjoint, and together they are all."""
-
-    number: int
-    parts: int
+class ChosenOutputs(Protocol):
+    """A part of the outputs, as a record whose fields tell it from others."""
 
     def has(self, spec: FileSpec) -> bool:
         """Whether a file is in this part."""
-        return self.number_of(spec, self.parts) == self.number
-
-    @staticmethod
-    def number_of(spec: FileSpec, parts: int) -> int:
-        """Number of the part that a file is in."""
-        return shard_number(f"{spec.folder}/{spec.path}", parts)
-
-
-class OutputsInFolder(NamedTuple):
-    """The outputs directly in one folder. `folders` are the output folders of the run by name, as in the request."""
-
-    path: str
-    folders: Mapping[str, str]
-
-    def has(self, spec: FileSpec) -> bool:
-        """Whether a file is in the folder."""
-        return os.path.abspath(os.path.dirname(f"{self.folders[spec.folder]}/{spec.path}")) == self.path
-
-
-class OutputsAmong(NamedTuple):
-    """Outputs with these paths. `folders` are the output folders of the run by name, as in the request."""
-
-    paths: frozenset[str]
-    folders: Mapping[str, str]
-
-    def has(self, spec: FileSpec) -> bool:
-        """Whether a file has one of the paths."""
-        return os.path.normpath(f"{self.folders[spec.folder]}/{spec.path}") in self.paths
+        ...
 
 
 class GuestFiles(Protocol):
@@ -117,7 +87,7 @@ class Request(NamedTuple):
     refuses_edits: bool = False
     devices: frozenset[str] = frozenset()
     release: str | None = None
-    shard: OutputShard | OutputsInFolder | OutputsAmong | None = None
+    shard: ChosenOutputs | None = None
     libraries: tuple[SourceFile, ...] = ()
     operator_files: tuple[SourceFile, ...] = ()
     namespaces: tuple[str, ...] | None = None

@@ -213,17 +213,11 @@ def usable_processes(most: int | None = None) -> int:
 
     It is 1 if this process cannot be forked, else the number of processors that it may use.
     """
-    usable = _processors()
-    return usable if most is None else min(usable, most)
-
-
-def _processors() -> int:
     # System libraries of macOS do not survive a fork, and neither do locks that another thread holds.
     if not hasattr(os, "fork") or sys.platform == "darwin" or _has_other_threads():
         return 1
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable if most is None else min(usable, most)
 
 
 def _has_other_threads() -> bool:

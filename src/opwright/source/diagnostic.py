@@ -321,21 +321,6 @@ def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "", *, p
     return Suggestion(word, candidates, otherwise, prefix)
 
 
-def first_shown(diagnostics: Sequence[Diagnostic]) -> tuple[list[Diagnostic], str]:
-    """Diagnostics that a report shows, in their order, and a line that counts the others: "" if there are none.
-
-    Errors are shown before warnings and notes are.
-    """
-    hidden = len(diagnostics) - limits.SHOWN
-    if hidden <= 0:
-        return list(diagnostics), ""
-    errors = [index for index, diagnostic in enumerate(diagnostics) if diagnostic.severity is Severity.ERROR]
-    others = [index for index, diagnostic in enumerate(diagnostics) if diagnostic.severity is not Severity.ERROR]
-    shown = sorted((errors + others)[: limits.SHOWN])
-    stopped = f"; stopped after {limits.ERRORS:,} errors" if len(errors) >= limits.ERRORS else ""
-    return [diagnostics[index] for index in shown], f"and {hidden:,} more{stopped}"
-
-
 def shorten(text: str, limit: int = 60) -> str:
     """Text on one line, cut to a number of characters, to be quoted in a message.
 

@@ -18,7 +18,7 @@ from opwright.source.yaml import load_yaml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Final, TypeAlias
 
     from opwright.source.nodes import Node
@@ -38,28 +38,24 @@ class ChosenItems:
 
     __slots__ = ("changed", "file", "items")
 
-    def __init__(self, file: SourceFile, items: list[ItemText], changed: Iterable[ItemText] | None = None) -> None:
+    def __init__(self, file: SourceFile, items: Sequence[ItemText], changed: Iterable[ItemText] | None = None) -> None:
         self.file: Final = file
         self.items: Final = items
         self.changed: Final = items if changed is None else list(changed)
 
 
-def split_items(text: str) -> list[ItemText]:
+@lru_cache(maxsize=2)
+def split_items(text: str) -> tuple[ItemText, ...]:
     """Items of a text that is a list; none if anything but comments and empty lines comes before the first one.
 
-    A text with other line breaks than line feeds is not split.
+    A text with other line breaks than line feeds is not split. The items of the last texts are kept, because
+    explanations split PyTorch's file for each operator.
 
     >>> split_items("# Operators.\\n- func: f() -> ()\\n\\n- func: g() -> ()\\n")
-    [(15, 'func: f() -> ()\\n'), (34, 'func: g() -> ()\\n')]
+    ((15, 'func: f() -> ()\\n'), (34, 'func: g() -> ()\\n'))
     >>> split_items("a: 1\\n- b\\n"), split_items("- a\\r\\n- b\\r\\n")
-    ([], [])
+    ((), ())
     """
-    return list(_split(text))
-
-
-@lru_cache(maxsize=2)
-def _split(text: str) -> tuple[ItemText, ...]:
-    """Items; those of the last texts are kept, because explanations split PyTorch's file for each operator."""
     if any(mark in text for mark in _OTHER_BREAKS):
         return ()
     head, *parts = f"\n{text}".split(_DASH)
@@ -104,7 +100,7 @@ def read_items(items: ChosenItems) -> list[Node] | None:
     return nodes
 
 
-def _read_run(file: SourceFile, run: list[ItemText]) -> list[Node] | None:
+def _read_run(file: SourceFile, run: Sequence[ItemText]) -> list[Node] | None:
     """Nodes of items that follow each other; None if they do not parse, or depend on each other."""
     first = run[0][0] - len(_DASH) + 1
     last_start, last_text = run[-1]

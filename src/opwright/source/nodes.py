@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from re import Pattern
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from opwright.source.codes import VALUE_UNREADABLE
 from opwright.source.diagnostic import Fault, Suggestion, did_you_mean, shorten
@@ -47,6 +47,13 @@ class _Placed:
 
     def get(self, key: str) -> Node | None:
         """None: only mappings have keys."""
+
+    def python_value(self) -> object:
+        """Value that `yaml.safe_load` gives. Raises Fault (E0115) if a text has a wrong form for its type."""
+        try:
+            return _plain_value(cast("Node", self), {})
+        except RecursionError:
+            raise Fault.at(VALUE_UNREADABLE, "the value nests too deeply", self.file.span(self.start)) from None
 
 
 @without_place
@@ -158,10 +165,6 @@ class SequenceNode(_Placed):
     def __iter__(self) -> Iterator[Node]:
         return iter(self.items)
 
-    def python_value(self) -> object:
-        """List that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
-        return _tree_value(self)
-
 
 @without_place
 @mutable_fields
@@ -211,10 +214,6 @@ class MappingNode(_Placed, Copyable):
                 repeated.append((earlier, key))
         return repeated
 
-    def python_value(self) -> object:
-        """Dict that `yaml.safe_load` gives. Raises Fault (E0115) like `Scalar.python_value`."""
-        return _tree_value(self)
-
 
 Node: TypeAlias = "Scalar | SequenceNode | MappingNode"
 
@@ -251,15 +250,6 @@ def _plain_forms() -> Mapping[str, Sequence[tuple[str, Pattern[str]]]]:
     return Resolver.yaml_implicit_resolvers
 
 
-def _tree_value(root: SequenceNode | MappingNode) -> object:
-    try:
-        return _plain_value(root, {})
-    except RecursionError:
-        raise Fault.at(
-            VALUE_UNREADABLE, "the value nests too deeply", Span(root.file, root.start, root.start)
-        ) from None
-
-
 def _plain_value(node: Node, values: dict[int, object]) -> object:
     # Convert a node that aliases share only once; nested aliases would otherwise grow exponentially.
     if isinstance(node, Scalar):
@@ -284,3 +274,21 @@ def text_of(node: Node | None) -> str:
     ('XLA', '')
     """
     return node.value if isinstance(node, Scalar) else ""
+
+
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def quoted_scalar(text: str) -> str:
+    """A text as a scalar in double quotes, on one line."""
+    return f'"{"".join(map(escaped, text))}"'
+
+
+def escaped(character: str) -> str:
+    """A character as double quotes have it."""
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

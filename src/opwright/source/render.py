@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.source.diagnostic import Diagnostic, Label, Severity, first_shown
-from opwright.source.snippet import PRIMARY, SECONDARY, Row, printable, readable, snippet_rows
+from opwright.source import limits
+from opwright.source.diagnostic import Diagnostic, Label, Severity
+from opwright.source.snippet import PRIMARY, SECONDARY, Row, Snippet, printable, readable
 from opwright.source.span import SourceText
 
 _RESET: Final = "\x1b[0m"
@@ -62,9 +63,18 @@ def render_terminal(diagnostics: Iterable[Diagnostic], *, color: bool, width: in
 
 
 def render_report(diagnostics: Sequence[Diagnostic], *, color: bool) -> str:
-    """All diagnostics of a run in the same form: of more than 100 the first ones, and the number of the others."""
-    shown, rest = first_shown(diagnostics)
-    return render_terminal(shown, color=color) + (f"\n{rest}\n" if rest else "")
+    """All diagnostics of a run in the same form: of more than 100 the first ones, and the number of the others.
+
+    Errors are shown before warnings and notes are.
+    """
+    hidden = len(diagnostics) - limits.SHOWN
+    if hidden <= 0:
+        return render_terminal(diagnostics, color=color)
+    others = [diagnostic.severity is not Severity.ERROR for diagnostic in diagnostics]
+    shown = sorted(sorted(range(len(others)), key=others.__getitem__)[: limits.SHOWN])
+    stopped = f"; stopped after {limits.ERRORS:,} errors" if others.count(False) >= limits.ERRORS else ""
+    text = render_terminal([diagnostics[index] for index in shown], color=color)
+    return f"{text}\nand {hidden:,} more{stopped}\n"
 
 
 class _Painter:
@@ -79,7 +89,7 @@ class _Painter:
 
     def text(self, width: int) -> str:
         groups = _by_file(self.diagnostic)
-        snippets = [(labels, snippet_rows(file, labels, width)) for file, labels in groups]
+        snippets = [(labels, Snippet(file, labels).rows(width)) for file, labels in groups]
         self.margin = max((len(row.number) for _, rows in snippets for row in rows if row.number.isdigit()), default=1)
         lines = self._header()
         arrow = "-->"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from opwright.source.diagnostic import Label
@@ -57,30 +59,21 @@ class _Range(NamedTuple):
 
 
 class _Canvas:
-    """One row under construction: a character and a style by column."""
+    """One row under construction: a style and a character by column."""
 
     __slots__ = ("_cells",)
 
     def __init__(self) -> None:
-        self._cells: dict[int, tuple[str, str]] = {}
+        self._cells: list[tuple[str, str]] = []
 
     def write(self, column: int, text: str, style: str) -> None:
-        for offset, character in enumerate(text):
-            self._cells[column + offset] = (character, style)
+        end = column + len(text)
+        self._cells += [("", " ")] * (end - len(self._cells))
+        self._cells[column:end] = [(style, character) for character in text]
 
     def pieces(self) -> list[tuple[str, str]]:
-        pieces: list[tuple[str, str]] = []
-        position = 0
-        for column in sorted(self._cells):
-            character, style = self._cells[column]
-            if column > position:
-                pieces.append(("", " " * (column - position)))
-            if pieces and pieces[-1][0] == style:
-                pieces[-1] = (style, pieces[-1][1] + character)
-            else:
-                pieces.append((style, character))
-            position = column + 1
-        return pieces
+        groups = groupby(self._cells, key=itemgetter(0))
+        return [(style, "".join([character for _, character in cells])) for style, cells in groups]
 
 
 class _Line:
@@ -151,12 +144,7 @@ def readable(text: str) -> str:
     return printable(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}{_MORE}")
 
 
-def snippet_rows(file: SourceText, labels: Sequence[Label], width: int) -> list[Row]:
-    """Rows for all labels that are in one file, cut to a width in columns."""
-    return _Snippet(file, labels).rows(width)
-
-
-class _Snippet:
+class Snippet:
     """Labels of one file: those on one line, and those over several lines."""
 
     __slots__ = ("file", "lines", "marks", "ranges")
@@ -170,6 +158,7 @@ class _Snippet:
             self._place(label)
 
     def rows(self, width: int) -> list[Row]:
+        """Rows for all labels, cut to a width in columns."""
         rows = []
         previous = 0
         for number in self._shown_lines():

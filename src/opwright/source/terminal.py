@@ -53,16 +53,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def are(number: int, what: str, noun: str = "") -> str:
-    """What a number of things are, with the verb that goes with the number.
-
-    >>> are(1, "lost or added", "difference"), are(0, "intended"), are(2_000, "intended")
-    ('1 difference is lost or added', '0 are intended', '2,000 are intended')
-    """
-    shown = counted(number, noun) if noun else f"{number:,}"
-    return f"{shown} {'is' if number == 1 else 'are'} {what}"
-
-
 def tell(*lines: str, flush: bool = False) -> None:
     """Print lines to standard output; a line break inside of one is made visible too: names of files may have some."""
     sys.stdout.write("".join([f"{_printable(line)}\n" for line in lines]))

@@ -126,7 +126,7 @@ def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> 
     generation.check_shims(note_missing=True)
     lists: Sequence[str] = ()
     if arguments.output_dependencies:
-        from opwright.files.depfile import list_paths
+        from opwright.cli.depfile import list_paths
 
         lists = list_paths(arguments.output_dependencies, _devices(arguments))
     write_with_lists(arguments, incremental, generation, lists, partial(_write_lists, arguments, generation))
@@ -139,7 +139,7 @@ def _has_folders(arguments: argparse.Namespace) -> bool:
 
 
 def _write_lists(arguments: argparse.Namespace, generation: Generation, journal: Journal | None) -> dict[str, Status]:
-    from opwright.files.depfile import write_dependency_lists
+    from opwright.cli.depfile import write_dependency_lists
 
     path, plan = arguments.output_dependencies, generation.plan()
     return write_dependency_lists(path, plan, _devices(arguments), journal) if path else {}

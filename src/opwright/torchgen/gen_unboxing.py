@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from opwright.cli import console
 from opwright.cli.arguments import Parser, add_rules_arguments, selection, spellings
+from opwright.cli.depfile import dependency_lists
 from opwright.cli.extra_files import check_overwrites
 from opwright.cli.input_arguments import completed_inputs
 from opwright.cli.streams import leave
 from opwright.dialects.selection import load_operator_names
 from opwright.emit.registry import program_families
-from opwright.files.depfile import dependency_lists
 from opwright.incremental.identity import RunIdentity
 from opwright.release.inputs import from_source_path
 from opwright.run.generation import Generation

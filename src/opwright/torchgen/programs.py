@@ -97,7 +97,7 @@ def write_list(path: str, outputs: Iterable[str], journal: Journal | None) -> di
     """Write the one list of a program's outputs, for CMake, and give its status."""
     from pathlib import PurePath
 
-    from opwright.files.depfile import cmake_list
+    from opwright.cli.depfile import cmake_list
     from opwright.files.writer import Writer
 
     with Writer(journal) as writer:

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
-from opwright.files.depfile import cmake_list
+from opwright.cli.depfile import cmake_list
 from opwright.files.plan import EVERYTHING, shard_number, shard_path
 from opwright.files.template import Template
 from opwright.files.writer import write_file

@@ -9,10 +9,10 @@ from opwright.dialects.dialect import LoadContext
 from opwright.source.codes import FILE_UNREADABLE, OUTSIDE_PROJECT
 from opwright.source.diagnostic import Fault, shorten
 from opwright.source.nodes import Node
-from opwright.source.project_file import find_project_file
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.workspace.project_files import find_project_file
 
 
 def check_named_path(path: str, named_by: str, allowed: tuple[str, ...], *, folders: bool = False) -> None:

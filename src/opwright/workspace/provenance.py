@@ -11,6 +11,7 @@ unit apart, and finds the owners of lines from file slots.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,8 +22,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import public_api
 from opwright.emit.emitter import AnyEmitter, FilePerUnit, Job
+from opwright.files.staging import STATE_FOLDER
 from opwright.incremental.fingerprints import held_by, split_fingerprints
 from opwright.incremental.patch import SlotSpans
+from opwright.incremental.state import DAMAGE, manifest_paths, read_manifest
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction, node_prefix
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.names import OperatorName
@@ -481,3 +484,12 @@ def all_functions_of_unit(unit: object) -> Iterator[NativeFunction]:
     else:
         for part in held_by(unit):
             yield from all_functions_of_unit(part)
+
+
+def provenance_names(folder: str) -> Iterator[str]:
+    """Paths of provenance files below an output folder, as the manifests of its runs name them."""
+    for path in manifest_paths(os.path.join(folder, STATE_FOLDER)):
+        with contextlib.suppress(*DAMAGE):
+            name = read_manifest(path)[0]["facts"].get("provenance")
+            if isinstance(name, str):
+                yield name

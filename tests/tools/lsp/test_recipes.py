@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.project_file import load_toml
+from opwright.workspace.project_files import load_toml
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "editors.md").read_text(encoding="utf-8")
 EDITORS = ("Neovim", "Emacs", "Vim", "Helix", "Kakoune", "JetBrains", "Zed")

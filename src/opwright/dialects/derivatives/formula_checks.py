@@ -30,9 +30,8 @@ from opwright.release.operator_names.autograd import WITH_SYMBOLIC_FORM
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault, Label, Suggestion, did_you_mean
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Scalar
+from opwright.source.nodes import Scalar, quoted_scalar
 from opwright.source.records import NamedTuple
-from opwright.source.yaml_scalar import quoted_scalar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

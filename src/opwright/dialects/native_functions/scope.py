@@ -15,7 +15,7 @@ from opwright.source.items import ChosenItems, split_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Final
 
     from opwright.source.items import ItemText
@@ -55,7 +55,7 @@ class LoadScope:
         items = split_items(file.text)
         return ChosenItems(file, self.choose(items)) if items else None
 
-    def choose(self, items: list[ItemText]) -> list[ItemText]:
+    def choose(self, items: Sequence[ItemText]) -> list[ItemText]:
         """Items of these that the run loads, in their order."""
         bases, selects = set(self._bases), self._selects
         operators = [operator_of(text) for _, text in items]

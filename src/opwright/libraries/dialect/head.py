@@ -19,6 +19,7 @@ from opwright.dialects.field import (
     report_plugins,
 )
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
+from opwright.files.plan import has_windows_device
 from opwright.libraries import codes
 from opwright.libraries.dialect.sections import section_entries
 from opwright.model.dispatch_key import dispatch_keys
@@ -28,7 +29,6 @@ from opwright.release.version_range import RangeFault, VersionRange, parse_versi
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys, expect_sequence, expect_string, expect_strings
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, did_you_mean_key
-from opwright.source.project_file import has_windows_device
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.syntax.python import is_module_name

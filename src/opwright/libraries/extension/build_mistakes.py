@@ -11,12 +11,12 @@ from opwright.libraries import codes
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.source.codes import FILE_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
-from opwright.source.project_file import MADE_FOLDERS, files_below
 from opwright.source.span import Span
 from opwright.source.spelling import nearest_name
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_source import CPP_HEADERS, CPP_SUFFIXES, parse_cpp
 from opwright.syntax.cpp_tokens import Token, closing_index
+from opwright.workspace.project_files import MADE_FOLDERS, files_below
 
 _SETUP: Final = "setup.py"
 _PATTERN: Final = re.compile(r"[*?\[]")

@@ -25,8 +25,8 @@ from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
-from opwright.source.yaml_scalar import scalar
 from opwright.workspace.provenance import origins
+from opwright.workspace.yaml_scalar import scalar
 
 _FAMILIES: Final = ("library",)
 _BACKEND_FAMILIES: Final = chosen_families(["backend"])

@@ -18,7 +18,7 @@ from opwright.incremental.identity import tool_identity
 from opwright.libraries import codes
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.generated import GeneratedCode, write_code
-from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, short_hash
+from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, short_hash, with_others
 from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.libraries.extension.live import load_library
 from opwright.libraries.extension.steps import BuildStep, StepFailed, compile_objects, run_steps
@@ -175,7 +175,7 @@ def _build(texts: _Texts, toolchain: Toolchain, top: str, key: str, *, verbose: 
         for module in code.modules:
             shutil.copy(module, result)
         assert code.stamps is not None, "the inputs of the installed PyTorch are on this machine"
-        return keep(top, key, code.stamps.with_others([compiled.stamps for compiled in objects]), result)
+        return keep(top, key, with_others(code.stamps, [compiled.stamps for compiled in objects]), result)
 
 
 def _only_namespace(namespaces: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from opwright.files.plain_files import read_plain_file, real_path, remove_below
 from opwright.files.staging import replace_state
-from opwright.files.writer import check_replaced, says_generated, write_file
+from opwright.files.writer import HEAD, MARK, check_replaced, write_file
 
 #: What follows the name of a place where files are noted that do not say that they are generated.
 _UNMARKED: Final = ", without a mark"
@@ -47,7 +47,7 @@ class BuildRecord:
         gone = [
             name.replace(os.sep, "/")
             for name in earlier.difference(files)
-            if name in unmarked or says_generated(os.path.join(folder, name))
+            if name in unmarked or _says_generated(os.path.join(folder, name))
         ]
         remove_below(os.path.realpath(folder), gone)
         for name, path in files.items():
@@ -57,7 +57,7 @@ class BuildRecord:
             with open(path, "rb") as stream:
                 write_file(real_path(os.path.join(folder, name)), stream.read())
         self.note(place, files)
-        self.note(f"{place}{_UNMARKED}", [name for name, path in files.items() if not says_generated(path)])
+        self.note(f"{place}{_UNMARKED}", [name for name, path in files.items() if not _says_generated(path)])
 
     def note(self, subject: str, names: Collection[str]) -> bool:
         """Note names about a subject, and tell whether they are those that the last build noted."""
@@ -81,3 +81,16 @@ def _read(path: str) -> dict[str, list[str]]:
         for place, build_name in names.items()
         if isinstance(build_name, list)
     }
+
+
+def _says_generated(path: str) -> bool:
+    """Whether a file says that it is generated.
+
+    >>> _says_generated(__file__), _says_generated("nowhere")
+    (False, False)
+    """
+    try:
+        with open(path, "rb") as stream:
+            return MARK.search(stream.read(HEAD).decode(errors="replace")) is not None
+    except OSError:
+        return False

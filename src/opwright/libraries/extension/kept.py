@@ -12,11 +12,12 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from opwright.files.staging import read_checked_state, replace_checked_state
-from opwright.incremental.identity import InputStamps
+from opwright.incremental.identity import UNKNOWN, InputStamps
 from opwright.libraries.codes import CACHE_OF_OTHERS
 from opwright.release.user_cache import cache_folder
 from opwright.source.diagnostic import Fault
@@ -89,13 +90,28 @@ def keep(folder: str, key: str, stamps: InputStamps, fresh: str) -> KeptResult:
     If a file changed while the result was made, the next build regenerates it.
     """
     # No other result has the name that it has meanwhile.
-    path = _path(folder, short_hash(fresh) + key if stamps.has_unknown else key, stamps)
+    path = _path(folder, short_hash(fresh) + key if _has_unknown(stamps) else key, stamps)
     with contextlib.suppress(OSError):
         # Without locks, another process may have been faster.
         os.rename(fresh, path)
-    if not stamps.has_unknown:
+    if not _has_unknown(stamps):
         _write_record(folder, key, stamps)
     return KeptResult(path, stamps)
+
+
+def with_others(stamps: InputStamps, others: Iterable[InputStamps]) -> InputStamps:
+    """Stamps, and those of others."""
+    together = InputStamps(stamps.files, stamps.folders)
+    for other in others:
+        together.files.update(other.files)
+        together.folders.update(other.folders)
+    return together
+
+
+def _has_unknown(stamps: InputStamps) -> bool:
+    """Whether it is not known with which contents a file was read, or which names a folder had."""
+    states = (*stamps.files.values(), *stamps.folders.values())
+    return any(state is not None and len(state) > 0 and state[-1] == UNKNOWN for state in states)
 
 
 def _record(folder: str, key: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.names import namespace_conflict
+from opwright.files.plan import has_windows_device
 from opwright.files.staging import staging_name
 from opwright.files.writer import file_holds, make_folder, write_fault
 from opwright.libraries import codes
@@ -20,7 +21,6 @@ from opwright.model.dispatch_key import devices
 from opwright.release.tables import operators
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Scalar
-from opwright.source.project_file import has_windows_device
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
 from opwright.workspace.user_files import UserFiles

@@ -17,9 +17,17 @@ from typing import Final, NamedTuple
 from opwright.builds.build_files import ninja_path, ninja_value
 from opwright.cpp.text import include_line
 from opwright.files.lock import folder_lock
-from opwright.incremental.identity import InputStamps
+from opwright.incremental.identity import UNKNOWN_STAMP, InputStamps
 from opwright.libraries.extension.generated import GeneratedCode
-from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, read_dependencies, short_hash
+from opwright.libraries.extension.kept import (
+    KeptResult,
+    code_cache,
+    find_kept,
+    keep,
+    read_dependencies,
+    short_hash,
+    with_others,
+)
 from opwright.libraries.extension.toolchain import Toolchain
 from opwright.source.terminal import say, tell
 
@@ -155,7 +163,7 @@ def compile_objects(
         objects[key] = keep(folder, key, _stamps_of(step, work, started), step.output)
     # The path of the prefix, which is part of the keys, has what that depends on.
     results = [result for result in objects.values() if result is not None]
-    return tuple([result._replace(stamps=prefix.stamps.with_others([result.stamps])) for result in results])
+    return tuple([result._replace(stamps=with_others(prefix.stamps, [result.stamps])) for result in results])
 
 
 def _compilation(command: Sequence[str], source: str, output: str) -> BuildStep:
@@ -165,9 +173,14 @@ def _compilation(command: Sequence[str], source: str, output: str) -> BuildStep:
 
 
 def _stamps_of(step: BuildStep, work: str, started: int) -> InputStamps:
-    """Stamps of the files that a compilation read, apart from those in the folder for temporary files."""
+    """Stamps of the files that a compilation read, apart from those in the folder for temporary files.
+
+    They are taken after it read them: what changed since it was started may have been read with other contents.
+    """
     stamps = InputStamps.take(read_dependencies(f"{step.output}{_NOTES}", work), ())
-    stamps.distrust_since(started)
+    for path, status in stamps.statuses.items():
+        if status is None or status[1] >= started:
+            stamps.files[path] = list(UNKNOWN_STAMP)
     return stamps
 
 

@@ -31,10 +31,10 @@ from opwright.run.loading import load
 from opwright.source.diagnostic import Diagnostics, shorten
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
-from opwright.source.yaml_scalar import comment, flow_scalar, scalar
 from opwright.syntax.cpp_functions import functions
 from opwright.syntax.cpp_source import parse_cpp, read_cpp
 from opwright.syntax.cpp_tokens import Macro
+from opwright.workspace.yaml_scalar import comment, flow_scalar, scalar
 
 
 class BackendImport(NamedTuple):

@@ -32,7 +32,7 @@ from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
-from opwright.source.terminal import are, counted
+from opwright.source.terminal import counted
 
 #: A namespace, and the name of an operator with its overload.
 OperatorKey: TypeAlias = "tuple[str, str]"
@@ -486,3 +486,13 @@ def raises_in_backward(registered: Registered) -> bool:
 
 def _shown(answer: Registered | str) -> str:
     return str(answer) if isinstance(answer, Registered) else answer or "nothing"
+
+
+def are(number: int, what: str, noun: str = "") -> str:
+    """What a number of things are, with the verb that goes with the number.
+
+    >>> are(1, "lost or added", "difference"), are(0, "intended"), are(2_000, "intended")
+    ('1 difference is lost or added', '0 are intended', '2,000 are intended')
+    """
+    shown = counted(number, noun) if noun else f"{number:,}"
+    return f"{shown} {'is' if number == 1 else 'are'} {what}"

@@ -21,11 +21,11 @@ from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.dispatch_key import META
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.nodes import MappingNode
+from opwright.source.nodes import MappingNode, quoted_scalar
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
-from opwright.source.yaml_scalar import flow_scalar, quoted_scalar, scalar
 from opwright.syntax.cpp_functions import DISPATCH_TYPES
+from opwright.workspace.yaml_scalar import flow_scalar, scalar
 
 #: Methods of tensors that only ask something, as expressions have them.
 _MEMBERS: Final = {

@@ -19,9 +19,9 @@ from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
-from opwright.source.yaml_scalar import comment, scalar
 from opwright.syntax.cpp_functions import CppFunction
 from opwright.syntax.cpp_source import CPP_HEADERS
+from opwright.workspace.yaml_scalar import comment, scalar
 
 #: Names of PyTorch that classes write in several ways.
 _TENSOR: Final = re.compile(r"(?<![\w:.])(?:(?:torch|at)::)?(?:autograd::)?(?:Tensor|Variable)\b(?!::)")

@@ -14,8 +14,9 @@ from opwright.migrate.importing.operators import ImportedOperator, ImportedOpera
 from opwright.migrate.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.library import BUILD_NAMESPACE
+from opwright.source.nodes import quoted_scalar
 from opwright.source.records import NamedTuple
-from opwright.source.yaml_scalar import comment, flow_scalar, quoted_scalar, scalar
+from opwright.workspace.yaml_scalar import comment, flow_scalar, scalar
 
 
 class LibraryHead(NamedTuple):

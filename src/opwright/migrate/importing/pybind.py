@@ -13,9 +13,9 @@ from opwright.migrate.importing.registration import SourcePlace
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
-from opwright.source.yaml_scalar import comment
 from opwright.syntax.cpp_functions import CppFunction, divide_template, typed_parameters
 from opwright.syntax.cpp_tokens import Token, arguments, closing_index, cpp_tokens, text_of
+from opwright.workspace.yaml_scalar import comment
 
 MODULE_MACROS: Final = ("PYBIND11_MODULE", "NB_MODULE")
 #: What the first line has of each file that an import writes for a module, by which the next import knows it.

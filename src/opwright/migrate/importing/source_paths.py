@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from opwright.source.project_file import folders_above
 from opwright.source.records import NamedTuple
+from opwright.workspace.project_files import folders_above
 
 #: Folders for copies of other projects.
 _COPIES: Final = frozenset(

@@ -14,6 +14,7 @@ from opwright.migrate.importing.comparison import (
     OperatorKey,
     RegisteredSide,
     RegistrationDifference,
+    are,
     raises_in_backward,
 )
 from opwright.migrate.importing.explained import operator_of_function, shown_names
@@ -23,7 +24,7 @@ from opwright.migrate.importing.recorded_calls import CallComparison
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
-from opwright.source.terminal import are, counted
+from opwright.source.terminal import counted
 
 #: How pybind11 names an argument that has no name.
 _UNNAMED: Final = re.compile(r"arg\d+")

@@ -20,12 +20,12 @@ from opwright.migrate.porting.wrappers import NAMESPACE, Wrappers, is_header_of_
 from opwright.source.codes import OUTPUT_EXISTS
 from opwright.source.diagnostic import Fault
 from opwright.source.line_diff import LineMatcher, unified_lines
-from opwright.source.project_file import files_below
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText
 from opwright.source.text import SourceFile
 from opwright.syntax.budget import SourceBudget
 from opwright.syntax.cpp_source import CPP_SUFFIXES
+from opwright.workspace.project_files import files_below
 from opwright.workspace.user_outputs import write_user_files
 
 _QUOTED: Final = re.compile(rb'(?m)^[^\S\n]*#[^\S\n]*include[^\S\n]*"([^"\n]+)"')

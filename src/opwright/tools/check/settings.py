@@ -12,13 +12,13 @@ from typing import Final, cast
 from opwright.dialects.field import PLUGINS, report_plugins
 from opwright.plugins.code_pages import code_names
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
-from opwright.source.project_file import PROJECT_FILE, find_project_file, load_toml
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
 from opwright.tools.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.workspace.named_files import check_named_path
+from opwright.workspace.project_files import PROJECT_FILE, find_project_file, load_toml
 
 FILE_NAME: Final = PROJECT_FILE
 #: What makes the exit status 1.

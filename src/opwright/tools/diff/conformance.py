@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from opwright.emit.registry import build_folders, program_families
+from opwright.files.plan import FileSpec
 from opwright.release.inputs import Inputs, from_wheel
 from opwright.release.rules import Rules
 from opwright.release.tree import rules_of
 from opwright.release.tree_facts import TreeFacts, generator_lists
 from opwright.run.generation import Generation
-from opwright.run.request import OutputsAmong, Request
+from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import slow
 from opwright.tools.codes import GENERATOR_FAILED, NO_GENERATOR
@@ -325,3 +326,14 @@ def with_lists(rules: Rules, inputs: Inputs) -> Rules:
     """A copy with the lists of operators of the generator in a tree."""
     facts = rules.tree or TreeFacts({}, {})
     return Rules(rules.version, facts._replace(lists=generator_lists(inputs)))
+
+
+class OutputsAmong(NamedTuple):
+    """Outputs with these paths. `folders` are the output folders of the run by name, as in the request."""
+
+    paths: frozenset[str]
+    folders: Mapping[str, str]
+
+    def has(self, spec: FileSpec) -> bool:
+        """Whether a file has one of the paths."""
+        return os.path.normpath(f"{self.folders[spec.folder]}/{spec.path}") in self.paths

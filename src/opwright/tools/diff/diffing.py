@@ -16,7 +16,6 @@ from opwright.dialects.native_functions.loader import load_catalog
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS, TAGS, dialect_of
 from opwright.files.plain_files import read_plain_file
 from opwright.files.staging import STATE_FOLDER
-from opwright.incremental.state import manifest_facts, manifest_paths
 from opwright.libraries.emit.c_shims import functions_with_shims
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.libraries.rows import LIBRARY
@@ -44,6 +43,7 @@ from opwright.tools.diff.outputs import FileLines, OutputSide
 from opwright.tools.diff.places import library_files
 from opwright.tools.dump.document import DUMP_BYTES, dumped_files, parse_dump
 from opwright.tools.dump.shims import release_shim_tables, shims_by_operator, unversioned_shims
+from opwright.workspace.provenance import provenance_names
 
 _PROVENANCE = ".provenance.json"
 
@@ -59,7 +59,7 @@ def output_side(folder: str) -> OutputSide:
 
 def _paths(root: str) -> Iterator[str]:
     """Generated files below a folder: all but states of runs and provenance."""
-    recorded = {os.path.join(root, name) for name in _provenance_names(root)}
+    recorded = {os.path.join(root, name) for name in provenance_names(root)}
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name != STATE_FOLDER)
         for name in sorted(names):
@@ -68,18 +68,10 @@ def _paths(root: str) -> Iterator[str]:
                 yield path
 
 
-def _provenance_names(root: str) -> Iterator[str]:
-    """Paths of provenance files below a folder, as the manifests of its runs name them."""
-    for manifest in manifest_paths(os.path.join(root, STATE_FOLDER)):
-        name = manifest_facts(manifest).get("provenance")
-        if isinstance(name, str):
-            yield name
-
-
 def _origins(root: str) -> dict[str, FileLines]:
     """Origins of lines by path below the folder; none if no run recorded them, or if the record is damaged."""
     origins: dict[str, FileLines] = {}
-    for name in _provenance_names(root):
+    for name in provenance_names(root):
         try:
             data = json.loads(read_plain_file(os.path.join(root, name)))
             entries = [str(entry[2]) for entry in data["entries"]]

@@ -20,10 +20,10 @@ from opwright.dialects.table import dialect_of
 from opwright.libraries.rows import LIBRARY
 from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
-from opwright.source.project_file import MADE_FOLDERS, files_below
 from opwright.source.text import SourceFile
 from opwright.syntax.python import is_module_name
 from opwright.tools.codes import NO_SIDE
+from opwright.workspace.project_files import MADE_FOLDERS, files_below
 
 #: What the name of a side in a commit begins with: `git:REF`, or `git:REF:PATH`.
 GIT: Final = "git:"

@@ -12,8 +12,8 @@ from opwright.dialects.dialect import Dialect
 from opwright.dialects.table import NATIVE_AOT, NATIVE_FUNCTIONS, SHIM_TABLES, TAGS, dialect_of
 from opwright.libraries.rows import LIBRARY
 from opwright.source.diagnostic import Fault
-from opwright.source.project_file import files_below
 from opwright.source.text import SourceFile
+from opwright.workspace.project_files import files_below
 
 _TOP_LEVEL: Final = re.compile(r"(?m)^[\"']?(\w+)[\"']?[ \t]*:")
 #: What only library files have, a list of entries with schemas: the operators of a selection are a mapping.

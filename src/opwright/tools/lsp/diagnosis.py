@@ -9,7 +9,7 @@ check alone answers.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from opwright.dialects.table import NATIVE_FUNCTIONS
@@ -44,7 +44,7 @@ def quick_report(project: Project, file: SourceFile, last: FileReport) -> FileRe
     return FileReport(file, [*_kept_rows(last, file, old_items, items), *rows])
 
 
-def _diagnostics_of(project: Project, file: SourceFile, changed: list[ItemText]) -> Iterator[Diagnostic]:
+def _diagnostics_of(project: Project, file: SourceFile, changed: Sequence[ItemText]) -> Iterator[Diagnostic]:
     """The diagnostics of the operations of some items; where one is no YAML by itself, only what is wrong with it."""
     faults = [fault for fault in (_fault_of(file, item) for item in changed) if fault is not None]
     if faults:
@@ -79,7 +79,7 @@ def _fault_of(file: SourceFile, item: ItemText) -> Diagnostic | None:
 
 
 def _kept_rows(
-    last: FileReport, file: SourceFile, old_items: list[ItemText], items: list[ItemText]
+    last: FileReport, file: SourceFile, old_items: Sequence[ItemText], items: Sequence[ItemText]
 ) -> Iterator[DiagnosticRow]:
     """The rows of the last report about items that have not changed, at their new places."""
     starts = {text: start for start, text in reversed(items)}

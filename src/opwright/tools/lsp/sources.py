@@ -18,7 +18,6 @@ from opwright.dialects.table import NATIVE_FUNCTIONS
 from opwright.libraries.rows import LIBRARY
 from opwright.release.inputs import Inputs
 from opwright.source.diagnostic import Diagnostic, Fault
-from opwright.source.project_file import MADE_FOLDERS, files_below, folders_above
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.syntax.cpp_functions import function_of, statements
@@ -26,6 +25,7 @@ from opwright.syntax.cpp_source import CPP_SUFFIXES, read_cpp
 from opwright.tools.lsp.formulas import declarations_of
 from opwright.tools.lsp.operators import entries_of
 from opwright.tools.lsp.project import Project, kind_of, tree_of
+from opwright.workspace.project_files import MADE_FOLDERS, files_below, folders_above
 
 #: Files at the top of a project.
 _TOP_FILES: Final = ("pyproject.toml", "setup.py", "CMakeLists.txt", ".git")

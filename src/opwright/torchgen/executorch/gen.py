@@ -177,8 +177,8 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
 
 def _run(arguments: argparse.Namespace, run: RunIdentity, sink: Diagnostics) -> int:
     from opwright.cli import console
+    from opwright.cli.depfile import compiled_outputs
     from opwright.cli.input_arguments import completed_inputs
-    from opwright.files.depfile import compiled_outputs
 
     _check_templates(arguments)
     inputs = completed_inputs(arguments, _inputs(arguments), sink, autograd=False, shims=False)

@@ -10,12 +10,9 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from opwright.source.lazy import lazy_pattern
-
 PROJECT_FILE: Final = "pyproject.toml"
 #: Folders with what tools make or install, which has no sources of the project.
 MADE_FOLDERS: Final = frozenset(("build", "dist", "node_modules", "__pycache__", "site-packages"))
-_DEVICE: Final = lazy_pattern(r"(?i:(?:^|/)(?:con|prn|aux|nul|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:\.[^/]*)?(?:/|$))")
 
 
 def folders_above(folder: str) -> Iterator[str]:
@@ -27,15 +24,6 @@ def folders_above(folder: str) -> Iterator[str]:
         if above == current:
             return
         current = above
-
-
-def has_windows_device(path: str) -> bool:
-    """Whether a part of a path is a device of Windows, such as `con` or `aux.h`, which no file or folder there can be.
-
-    >>> [has_windows_device(path) for path in ("src/con/ops.h", "Aux.h", "lpt1", "src/console.h", "first.aux")]
-    [True, True, True, False, False]
-    """
-    return _DEVICE.search(path) is not None
 
 
 def files_below(

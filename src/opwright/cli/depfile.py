@@ -1,6 +1,6 @@
-"""Dependency lists for CMake: which files a run makes, as PyTorch's build reads them.
+"""What build systems read of a run: lists of its outputs for CMake, and rules with its inputs for Make and Ninja.
 
-Each group of files that the build compiles in its own way has a list in a file of its own: `NAME.cmake` for most,
+Each group of files that PyTorch's build compiles in its own way has a list in a file of its own: `NAME.cmake` for most,
 `core_NAME.cmake` and `ops_NAME.cmake` for those in these folders, `cpu_vec_NAME.cmake` for kernels that are compiled
 once per instruction set, and one for each kind of device that the build knows. Files with all shards at once are never
 compiled, and files of other folders are not listed.
@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 from opwright.files.plain_files import real_path
 from opwright.files.plan import Plan, PlannedFile, is_everything
 from opwright.files.writer import Writer
+from opwright.incremental.identity import input_files, own_files
 from opwright.source.codes import NOT_A_FILE, UNWRITABLE_PATH
 from opwright.source.diagnostic import Fault
 
 if TYPE_CHECKING:
     from opwright.files.plain_files import Status
     from opwright.files.staging import Journal
+    from opwright.incremental.identity import InputStamps
 
 # The prefix of the list for each output folder that has its own list; files of `aten` are divided by name.
 _FOLDER_PREFIXES: Mapping[str, str] = {"core": "core_", "ops": "ops_"}
@@ -159,3 +161,13 @@ def cmake_string(text: str) -> str:
     """
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
     return f'"{escaped}"'
+
+
+def dependencies(stamps: InputStamps | None) -> list[str]:
+    """Paths on this machine that the outputs of a run depend on: its files and folders, and the own files.
+
+    Dependency files, the list for CMake and the keys of what `inline` keeps are made from it; the inputs of actions are
+    the files of it, without the own ones, which belong to the tool.
+    """
+    folders = [] if stamps is None else [path for path, names in stamps.folders.items() if names is not None]
+    return [*input_files(stamps), *folders, *sorted(own_files())]

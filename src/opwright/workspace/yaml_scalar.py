@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from opwright.source.nodes import scalar_kind
+from opwright.source.nodes import escaped, quoted_scalar, scalar_kind
 
 #: The text of a plain scalar: neither its beginning nor its end nor a part of it has a meaning in YAML.
 _PLAIN: Final = re.compile(r"(?!.*(?:: |:$| #| $))[A-Za-z0-9_(/.][ -~]*")
 #: A name, which is plain inside brackets too.
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)\w+)*", re.ASCII)
-_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def scalar(text: str) -> str:
@@ -34,24 +33,10 @@ def flow_scalar(text: str) -> str:
     return text if is_plain else quoted_scalar(text)
 
 
-def quoted_scalar(text: str) -> str:
-    """A text as a scalar in double quotes, on one line."""
-    return f'"{"".join(map(_escaped, text))}"'
-
-
 def comment(text: str) -> str:
     """A text as a comment on one line.
 
     >>> print(comment("first\\nsecond: \\x1b[2K"))
     # first second: \\x1b[2K
     """
-    return f"# {''.join([own if own.isprintable() else _escaped(own) for own in ' '.join(text.split())])}"
-
-
-def _escaped(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return f"# {''.join([own if own.isprintable() else escaped(own) for own in ' '.join(text.split())])}"

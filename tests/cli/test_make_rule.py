@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.files.depfile import make_rule
+from opwright.cli.depfile import make_rule
 from opwright.source.diagnostic import Fault
 
 ASCII = [chr(number) for number in range(1, 128) if not chr(number).isalnum() and chr(number) not in "/."]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.files.depfile import cmake_list, write_dependency_lists
+from opwright.cli.depfile import cmake_list, write_dependency_lists
 from opwright.files.plan import Plan
 from opwright.source.diagnostic import Fault
 

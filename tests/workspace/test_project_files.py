@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.source.project_file import files_below, find_project_file, folders_above, load_toml
+from opwright.workspace.project_files import files_below, find_project_file, folders_above, load_toml
 
 
 @pytest.fixture
