@@ -34,7 +34,7 @@ _RENDERING = tuple(f"incremental/test_{name}.py" for name in ("emitter_files", "
 #: Wheels, the servers that have them, and pip's settings.
 _WHEELS = tuple(
     f"release/test_{name}.py"
-    for name in ("fetch", "hostile_index", "inputs", "lent", "pip_settings", "stable_headers", "tls", "wheel")
+    for name in ("fetch", "hostile_index", "inputs", "pip_settings", "stable_headers", "tls", "wheel")
 )
 
 #: The guests of the compiler, whose rows are in its tables.

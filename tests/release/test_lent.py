@@ -14,10 +14,10 @@ import pytest
 
 from opwright.cli.main import main as cli
 from opwright.release.inputs import open_inputs
+from opwright.release.lent import with_installed
 from opwright.release.local import from_source_path
 from opwright.source.diagnostic import Diagnostics
 from opwright.torchgen import gen
-from opwright.wheels.lent import with_installed
 
 #: Copies of the folders of an installed PyTorch: what is copied, where to, and where ATen is then.
 LAYOUTS: Final = {

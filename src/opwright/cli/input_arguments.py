@@ -63,7 +63,7 @@ def completed_inputs(
     asked = vars(arguments)
     if any(asked.get(name) for name in ("hermetic", "declared", "describe", "inputs_only")):
         return inputs
-    from opwright.wheels.lent import with_installed
+    from opwright.release.lent import with_installed
 
     strict = bool(asked.get("strict"))
     return with_installed(inputs, sink, release=asked.get("release"), strict=strict, autograd=autograd, shims=shims)

@@ -16,6 +16,7 @@ from opwright.files.plain_files import read_plain_file, real_path
 from opwright.incremental.previous_build import PreviousBuild
 from opwright.release.generator_files import GENERATOR
 from opwright.release.inputs import from_source_path
+from opwright.release.lent import with_installed
 from opwright.release.view import Inputs
 from opwright.run.generation import Generation, import_modules
 from opwright.run.request import Request
@@ -23,7 +24,6 @@ from opwright.source.child import usable_processes
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.terminal import slow
 from opwright.tools.diff.outputs import FileLines, OutputSide
-from opwright.wheels.lent import with_installed
 from opwright.workspace.memory import memory_folder
 from opwright.workspace.provenance import FileOrigin, MadeFiles, origins_of_differences
 
