@@ -44,7 +44,7 @@ from opwright.cli.arguments import Parser
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
 from opwright.dialects.field import Field
-from opwright.dialects.names import LIBRARY_POLICIES
+from opwright.libraries.declared_outputs import OutputOperation
 from opwright.libraries.dialect.expressions import FUNCTIONS, MEMBERS, TensorMember
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS, SAMPLE_FIELDS
 from opwright.libraries.dialect.head import HEAD_FIELDS
@@ -52,10 +52,10 @@ from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS
 from opwright.libraries.dialect.outputs import OUTPUT_FIELDS
 from opwright.libraries.dialect.references import REFERENCE_FIELDS
 from opwright.libraries.dialect.sections import COMMON_FIELDS, SECTION_FIELDS
+from opwright.libraries.entry_fields import LIBRARY_POLICIES
 from opwright.mobile.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.mobile.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.mobile.upgraders.fields import UPGRADER_FIELDS
-from opwright.model.declared_outputs import OutputOperation
 from opwright.model.hooks import HOOK_VALUES
 from opwright.plugins.code_pages import RANGES, all_codes
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases

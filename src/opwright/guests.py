@@ -11,6 +11,7 @@ from importlib import import_module
 # Programs read the tables before they know whether there is anything to do: no import for types.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any, Final
 
@@ -36,11 +37,26 @@ def job_record(field: str) -> type[Any] | None:
     >>> job_record("libraries")()
     RunLibraries(libraries=())
     """
+    record: type[Any] | None = _named_in("JOB_FIELDS", field)
+    return record
+
+
+def function_fact(name: str) -> Callable[[object], object] | None:
+    """What tells something that plug-ins ask of a function; None without a guest that knows it.
+
+    >>> function_fact("requirements").__name__
+    'requirements_of'
+    """
+    fact: Callable[[object], object] | None = _named_in("FUNCTION_FACTS", name)
+    return fact
+
+
+def _named_in(table: str, key: str) -> Any:  # noqa: ANN401
+    """What a row of a guest's table names; None if no guest has it."""
     for rows in guest_rows():
-        if field in rows.JOB_FIELDS:
-            module, _, name = rows.JOB_FIELDS[field].partition(":")
-            record: type[Any] = getattr(import_module(module), name)
-            return record
+        if key in getattr(rows, table):
+            module, _, name = getattr(rows, table)[key].partition(":")
+            return getattr(import_module(module), name)
     return None
 
 

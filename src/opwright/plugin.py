@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from opwright.cpp.c_types import optional as optional
     from opwright.cpp.signature import Signature as Signature
     from opwright.cpp.translation import TypeConversion as TypeConversion
-    from opwright.dialects.cpp_expressions import CppFault as CppFault
-    from opwright.dialects.cpp_expressions import CppName as CppName
-    from opwright.dialects.cpp_expressions import find_cpp_fault as find_cpp_fault
-    from opwright.dialects.cpp_expressions import free_names as free_names
-    from opwright.dialects.cpp_expressions import split_cpp as split_cpp
     from opwright.dialects.dialect import BackendReader as BackendReader
     from opwright.dialects.dialect import Dialect as Dialect
     from opwright.dialects.dialect import LoadContext as LoadContext
@@ -120,6 +115,11 @@ if TYPE_CHECKING:
     from opwright.source.span import Span as Span
     from opwright.source.text import SourceFile as SourceFile
     from opwright.source.yaml import load_yaml as load_yaml
+    from opwright.syntax.cpp_expressions import CppFault as CppFault
+    from opwright.syntax.cpp_expressions import CppName as CppName
+    from opwright.syntax.cpp_expressions import find_cpp_fault as find_cpp_fault
+    from opwright.syntax.cpp_expressions import free_names as free_names
+    from opwright.syntax.cpp_expressions import split_cpp as split_cpp
     from opwright.workspace.named_files import read_beside as read_beside
 
 #: The modules of this package with the public names that each has.
@@ -132,7 +132,7 @@ _MODULES: Final = {
     "cpp.signature": ("Signature",),
     "cpp.translation": ("TypeConversion",),
     "workspace.named_files": ("read_beside",),
-    "dialects.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
+    "syntax.cpp_expressions": ("CppFault", "CppName", "find_cpp_fault", "free_names", "split_cpp"),
     "dialects.dialect": ("BackendReader", "Dialect", "LoadContext"),
     "plugins.extra_keys": (
         "ANY_VALUE",

@@ -11,6 +11,7 @@ import pytest
 
 from opwright.convention import dispatcher, structured
 from opwright.cpp.translation import translate
+from opwright.libraries.declared_outputs import DeclaredOutputs
 from opwright.libraries.dialect.outputs import load_outputs
 from opwright.libraries.emit.declared_outputs import (
     OUTPUTS_HEADER,
@@ -19,7 +20,6 @@ from opwright.libraries.emit.declared_outputs import (
     out_resize,
     shape_function,
 )
-from opwright.model.declared_outputs import DeclaredOutputs
 from opwright.model.native_function import TypeStyle
 from opwright.schema import parse_schema
 from opwright.schema.function import FunctionSchema

@@ -8,7 +8,7 @@ import pytest
 
 from opwright.cli.main import main
 from opwright.libraries.dialect.requirements import RequirementsLoader
-from opwright.model.requirements import Requirements
+from opwright.libraries.requirements import Requirements
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.nodes import MappingNode

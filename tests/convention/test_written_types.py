@@ -6,7 +6,7 @@ import pytest
 
 from opwright.convention import dispatcher
 from opwright.convention.defaults import default_expression
-from opwright.schema.parser import read_written_schema
+from opwright.syntax.dispatcher_schemas import read_written_schema
 
 
 @pytest.mark.parametrize(

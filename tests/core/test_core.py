@@ -64,12 +64,8 @@ def test_rooms_outside_exist() -> None:
     assert module_paths().keys() >= {*_PARTS}
 
 
-#: What the compiler has and no drop-in program needs: the types of two fields that entries of libraries have, and what
-#: is started as a program.
-BESIDES = {
-    *("opwright.model.declared_outputs", "opwright.model.requirements"),
-    "opwright.source.child_program.__main__",
-}
+#: What the compiler has and no drop-in program needs: what is started as a program.
+BESIDES = {"opwright.source.child_program.__main__"}
 
 
 @pytest.mark.thorough

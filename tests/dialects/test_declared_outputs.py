@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from opwright.libraries.declared_outputs import DeclaredOutputs, OutputOperation, ValueKind
 from opwright.libraries.dialect.outputs import load_outputs
-from opwright.model.declared_outputs import DeclaredOutputs, OutputOperation, ValueKind
 from opwright.plugins.code_pages import code_names
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics

@@ -9,8 +9,8 @@ import pytest
 
 from opwright.dialects.dialect import LoadContext
 from opwright.libraries.dialect.loader import load
+from opwright.libraries.entry_fields import Autocast, library_fields, outputs_of, requirements_of
 from opwright.libraries.operator_library import OperatorLibrary
-from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.code_pages import code_names
 from opwright.release.inputs import open_inputs
@@ -80,22 +80,30 @@ def test_values_without_a_form_in_cpp_are_answered(argument: str, message: str, 
 
 def test_fields_are_in_the_model() -> None:
     """Each operator has the values of its entry's fields."""
-    scale = function_of(CASES[0].text, "scale").library_fields
+    scale = library_fields(function_of(CASES[0].text, "scale"))
     assert scale.doc == "Scales a tensor."
     assert scale.autocast == Autocast("lower_precision_fp")
     assert scale.batch_rule == "acme::native::scale_batch_rule"
     assert scale.samples[0] == "torch.randn(3, 4), 2.0"
-    norm = function_of(CASES[0].text, "norm").library_fields
+    norm = library_fields(function_of(CASES[0].text, "norm"))
     assert norm.autocast == Autocast("", (("CPU", "fp32_set_opt_dtype"), ("CUDA", "promote")))
     assert norm.batch_rule == "rules::norm"
 
 
+def test_plugins_read_attributes_of_functions() -> None:
+    """What libraries say of a function is an attribute of it too, as version 1 of the API of plug-ins promises."""
+    norm = function_of(CASES[0].text, "norm.out")
+    values = [getattr(norm, name) for name in ("library_fields", "declared_outputs", "requirements")]
+    assert values == [library_fields(norm), outputs_of(norm), requirements_of(norm)]
+    assert not hasattr(norm, "other_outputs")
+
+
 def test_the_overloads_of_an_operation_share_declared_outputs() -> None:
     """Outputs that the functional overload declares are those of the out overload, and the other way round."""
-    assert len(function_of(CASES[0].text, "norm.out").declared_outputs) == 1
+    assert len(outputs_of(function_of(CASES[0].text, "norm.out"))) == 1
     lines = CASES[0].text.replace("  outputs: []\n", "").splitlines()
     lines.insert(lines.index("  samples: torch.ones(1), dtype=torch.float64"), "  outputs: []")
-    assert len(function_of("\n".join(lines), "norm").declared_outputs) == 1
+    assert len(outputs_of(function_of("\n".join(lines), "norm"))) == 1
 
 
 @pytest.mark.parametrize("fields", [("dispatch: {CPU: f}", "dims: {x: n m, return: n}"), ("structured: True",)])
@@ -108,13 +116,13 @@ def test_patterns_of_results_are_declared_outputs(fields: tuple[str, ...]) -> No
         first, second = entry.splitlines()
         lines = [first, f"  {fields[0]}", f"  {dims}", f"  {dispatch}", second, "  structured_delegate: f.out"]
         text = head + "\n".join(lines)
-        assert [len(function_of(text, name).declared_outputs) for name in ("f", "f.out")] == [1, 1]
+        assert [len(outputs_of(function_of(text, name))) for name in ("f", "f.out")] == [1, 1]
         return
     for order in (fields, fields[::-1]):
         text = head + "\n".join(["- func: f(Tensor x) -> Tensor", *[f"  {field}" for field in order]])
-        assert len(function_of(text, "f").declared_outputs) == 1
+        assert len(outputs_of(function_of(text, "f"))) == 1
     composite = head + f"- func: f(Tensor x) -> Tensor\n  {dims}"
-    assert function_of(composite, "f").declared_outputs == ()
+    assert outputs_of(function_of(composite, "f")) == ()
 
 
 def test_every_code_has_a_case() -> None:
@@ -180,7 +188,7 @@ def test_the_forms_of_outputs_on_the_page_have_no_fault(form: str) -> None:
     results = "(Tensor mean, Tensor count)" if "two results" in PAGE.partition(form)[2].splitlines()[0] else "Tensor"
     schema = f"f(Tensor self, Tensor other, Tensor weight) -> {results}"
     text = f"namespace: acme\noperators:\n- func: {schema}\n  dispatch: {{CPU: f}}\n  {form}\n"
-    assert function_of(text, "f").declared_outputs
+    assert outputs_of(function_of(text, "f"))
 
 
 def test_out_overloads_have_no_tag() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.dialects.names import AUTOCAST_DEVICES
 from opwright.dialects.nearest_key import suggested_key
+from opwright.libraries.entry_fields import AUTOCAST_DEVICES
 from opwright.model.dispatch_key import LIBRARY_KEYS
 
 

@@ -6,10 +6,9 @@ import pytest
 
 from opwright.backends.external_backend import RunBackends
 from opwright.emit.emitter import Job, Lazy, Options
-from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
+from opwright.libraries.operator_library import OperatorLibrary, RunLibraries, library_names
 from opwright.mobile.executorch_operators import ExecutorchOperators
 from opwright.model.catalog import Catalog
-from opwright.model.library import library_names
 from opwright.source.diagnostic import FaultsFound
 from tests.emit.emitting import RULES
 

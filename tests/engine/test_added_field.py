@@ -54,7 +54,7 @@ LIBRARY_FIELD: Final = {
         "ROWS: Final = (\n",
         '    EntryField(Field("noted", "flag", FLAG, "A note."), lambda node, _: node.value == "True", "noted"),\n',
     ),
-    "model/library.py": ("    reference: Reference | None = None\n", "    noted: bool = False\n"),
+    "libraries/entry_fields.py": ("    reference: Reference | None = None\n", "    noted: bool = False\n"),
 }
 
 #: One entry for each way to make operators from it.

@@ -25,8 +25,8 @@ from zipfile import ZipFile
 from opwright.cli.main import main as opwright
 from opwright.migrate.importing.run import ImportRequest, check_import, read_operators, write_import
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_written_schema
 from opwright.source.diagnostic import Diagnostics
+from opwright.syntax.dispatcher_schemas import read_written_schema
 from tests.conformance.report import table
 
 #: What `--check` says of operators that are registered as before.

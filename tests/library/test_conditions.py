@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from opwright.cli.main import main
-from opwright.dialects.cpp_expressions import condition_fault
+from opwright.libraries.dialect.conditions import condition_fault
 from tests.compile.compiler import Compiler
 from tests.library.conftest import INCLUDE, GenerateLibrary, generated_code
 

@@ -18,9 +18,9 @@ from opwright.libraries.emit.checks import check_cpp, check_shapes
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
-from opwright.schema.parser import read_written_schema
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.source.diagnostic import Diagnostics
+from opwright.syntax.dispatcher_schemas import read_written_schema
 from tests.dialects.test_library import loaded
 from tests.emit.emitting import RULES
 

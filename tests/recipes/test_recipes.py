@@ -26,7 +26,7 @@ RECIPES = recipes()
 #: `tests/engine/test_added_field.py`.
 CHANGES = {
     "Add a field of an entry": ("model/native_function.py", "dialects/native_functions/fields.py"),
-    "Add a field to library files": ("libraries/dialect/fields.py", "model/library.py"),
+    "Add a field to library files": ("libraries/dialect/fields.py", "libraries/entry_fields.py"),
     "Add a dispatch key": ("model/dispatch_key.py",),
     "Add a type": ("schema/base_types.py",),
     "Add a family": ("emit/registry.py", "emit/aten/operator_list.py"),

@@ -19,11 +19,11 @@ from opwright.schema.base_types import BaseTypeRow
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import Arguments, make_argument, make_return
 from opwright.schema.names import AUGMENTED, OperatorName, parsed_operator_name
-from opwright.schema.parser import read_schema, read_written_schema
+from opwright.schema.parser import LENIENT, read_schema
 from opwright.schema.signature import signature_key
-from opwright.schema.type_parser import LENIENT
 from opwright.schema.types import BASE_TYPES, Type, annotation, base, class_type, list_of, optional
 from opwright.source.diagnostic import Fault
+from opwright.syntax.dispatcher_schemas import read_written_schema
 
 PROGRAM = Path(__file__).with_name("reference_schemas.py")
 

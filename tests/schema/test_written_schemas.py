@@ -11,10 +11,11 @@ import torch
 
 import opwright
 from opwright import DefaultValue, NamedConstant
-from opwright.schema import normal_form
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_schema, read_written_schema
+from opwright.schema.parser import read_schema
+from opwright.syntax import normal_form
+from opwright.syntax.dispatcher_schemas import read_written_schema
 from tests.schema.written_texts import DEFAULTS, WrittenTexts, difference, texts_of_parts
 
 #: Schemas with their normal form, their kind, and whether they keep the rules of PyTorch's files.

@@ -20,9 +20,9 @@ import torch
 
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_namespace, read_written_schema
-from opwright.schema.type_parser import DISPATCHER
+from opwright.schema.parser import read_namespace
 from opwright.source import codes
+from opwright.syntax.dispatcher_schemas import DISPATCHER, read_written_schema
 
 _TYPES: Final = (
     "Tensor", "Tensor", "Tensor", "Tensor", "int", "float", "bool", "str", "Scalar", "SymInt", "ScalarType", "Device",

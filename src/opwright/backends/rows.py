@@ -47,3 +47,6 @@ JOB_FIELDS: Final = {
     "backends": "opwright.backends.external_backend:RunBackends",
     "lazy_backends": "opwright.backends.lazy_backend:RunLazyBackends",
 }
+
+#: Attributes that functions have for plug-ins: there are none.
+FUNCTION_FACTS: Final[dict[str, str]] = {}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
     from opwright.emit.emitter import Options
+    from opwright.model.dispatch_key import DispatchKey
     from opwright.model.selection import Selection
     from opwright.source.diagnostic import Diagnostics
 
@@ -402,7 +403,6 @@ def spellings(name: str) -> tuple[str, str]:
 
 def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool = False) -> Options:
     """Emitters' options, from the flags; a truth value is that of the flag with its name, if the program has one."""
-    from opwright.dialects.selection import load_backends
     from opwright.emit.emitter import Options
 
     backends = arguments.backend_whitelist
@@ -412,9 +412,31 @@ def options(arguments: argparse.Namespace, sink: Diagnostics, *, tolerant: bool 
     }
     return Options(
         **flags,
-        static_dispatch=load_backends(arguments.static_dispatch_backend or (), sink, any_key=True),
-        backends=frozenset(load_backends(backends, sink, tolerant=tolerant)) if backends else None,
+        static_dispatch=_load_backends(arguments.static_dispatch_backend or (), sink, any_key=True),
+        backends=frozenset(_load_backends(backends, sink, tolerant=tolerant)) if backends else None,
     )
+
+
+def _load_backends(
+    names: Iterable[str], sink: Diagnostics, *, tolerant: bool = False, any_key: bool = False
+) -> tuple[DispatchKey, ...]:
+    """Dispatch keys of these names. Unless `any_key`, only keys that may have kernels are allowed.
+
+    Reports other names as errors, or as warnings if `tolerant`.
+    """
+    from opwright.dialects.nearest_key import suggested_key
+    from opwright.model.dispatch_key import KEYS, dispatch_keys
+    from opwright.source.codes import SELECTED_BACKEND
+
+    report = sink.warning if tolerant else sink.error
+    backends = list(KEYS) if any_key else [key.name for key in dispatch_keys()]
+    keys = []
+    for name in names:
+        if name in backends:
+            keys.append(KEYS[name])
+        else:
+            report(SELECTED_BACKEND, f"there is no backend `{name}`", help=suggested_key(name, backends))
+    return tuple(keys)
 
 
 def selection(arguments: argparse.Namespace, sink: Diagnostics) -> Selection:

@@ -71,7 +71,7 @@ def cpp_default(argument: Argument, *, symint: bool) -> str | None:
 
     Those of PyTorch's files all have one. PyTorch's dispatcher takes others too.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> schema = read_written_schema("f(Device where='cpu', Tensor bias=None, int n=None) -> ()")
     >>> [cpp_default(argument, symint=False) for argument in schema.arguments.all]
     ['at::Device("cpu")', '{}', None]
@@ -143,7 +143,7 @@ def default_expression(text: str, type: Type, *, symint: bool) -> str:
 def _held_list(text: str, type: ListType) -> str:
     """The C++ expression of a list that the dispatcher holds; one item stands for all of a list with a size.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> schema = read_written_schema("f(complex[2] z=1j) -> ()")
     >>> default_expression("1j", schema.arguments.all[0].type, symint=False)
     'c10::List<c10::complex<double>>({c10::complex<double>(0, 1), c10::complex<double>(0, 1)})'

@@ -101,7 +101,7 @@ def returned_arguments(schema: FunctionSchema) -> list[str | None]:
 def returns_arguments(schema: FunctionSchema) -> bool:
     """Whether each result is an argument that is always there: what a call returns for None is not known.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> texts = ["f(Tensor(a!) x) -> Tensor(a!)", "f(Tensor(a!)? x) -> Tensor(a!)", "f(Tensor x) -> Tensor"]
     >>> [returns_arguments(read_written_schema(text)) for text in texts]
     [True, False, False]

@@ -62,7 +62,7 @@ def is_held_list(type: ListType) -> bool:
 def held_type(type: Type) -> CType:
     """The C++ type of a value inside a list, a dictionary or a tuple of the dispatcher, which owns it.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> schema = read_written_schema("f(Dict(str, Tensor[]) x) -> ()")
     >>> held_type(schema.arguments.all[0].type).text
     'c10::Dict<::std::string, c10::List<at::Tensor>>'

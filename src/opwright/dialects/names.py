@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.model.dispatch_key import LIBRARY_KEYS
 from opwright.model.library import PYTORCH, Library
 from opwright.release.tables import cpp_global_names, cpp_macros
 from opwright.schema.function import FunctionSchema
@@ -95,20 +94,3 @@ AUTOCAST_POLICIES: Final = {
     "fp32_append_dtype": "Call the overload with a further, last argument of type `ScalarType`, which is float32.",
     "promote": "Cast tensors to the widest dtype among them.",
 }
-
-#: The policy that also casts results.
-CAST_BACK: Final = "fp32_cast_back"
-#: Those of libraries.
-LIBRARY_POLICIES: Final = AUTOCAST_POLICIES | {
-    CAST_BACK: "Cast tensors to float32, and results with real numbers to the dtype that the first tensor had.",
-}
-
-#: The policies that single arguments of libraries can have.
-ARGUMENT_POLICIES: Final = ("lower_precision_fp", "fp32", CAST_BACK)
-
-_AUTOCAST: Final = "Autocast"
-
-#: The devices with autocast.
-AUTOCAST_DEVICES: Final = tuple(
-    [name.removeprefix(_AUTOCAST) for name in LIBRARY_KEYS if name.startswith(_AUTOCAST) and name != _AUTOCAST]
-)

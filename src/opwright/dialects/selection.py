@@ -7,10 +7,9 @@ from typing import Final
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import FLAG, Field, JsonSchema, dialect_schema, list_of_schema, mapping_schema
-from opwright.dialects.nearest_key import suggested_key
 from opwright.dialects.table import SELECTION, dialect_help
 from opwright.model.catalog import Catalog
-from opwright.model.dispatch_key import KEYS, DispatchKey, dispatch_keys
+from opwright.model.dispatch_key import DispatchKey
 from opwright.model.selection import SelectedOperator, Selection, qualified_name
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
@@ -227,25 +226,3 @@ def check_static_backends(
         if not catalog.kernels.get(key):
             help = f"add `--{key.flag}`" if key.flag else ""
             report(codes.STATIC_WITHOUT_KERNELS, f"no operator of this run has a kernel for `{key.name}`", help=help)
-
-
-def load_backends(
-    names: Iterable[str],
-    sink: Diagnostics,
-    *,
-    tolerant: bool = False,
-    any_key: bool = False,
-) -> tuple[DispatchKey, ...]:
-    """Dispatch keys of these names. Unless `any_key`, only keys that may have kernels are allowed.
-
-    Reports other names as errors, or as warnings if `tolerant`.
-    """
-    report = sink.warning if tolerant else sink.error
-    backends = list(KEYS) if any_key else [key.name for key in dispatch_keys()]
-    keys = []
-    for name in names:
-        if name in backends:
-            keys.append(KEYS[name])
-        else:
-            report(codes.SELECTED_BACKEND, f"there is no backend `{name}`", help=suggested_key(name, backends))
-    return tuple(keys)

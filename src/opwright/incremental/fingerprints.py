@@ -191,9 +191,9 @@ class UnitFingerprints:
 def held_by(value: object) -> _Contents:
     """What a record or a collection holds; nothing for plain values and members of enumerations.
 
-    >>> from opwright.model.library import Autocast
-    >>> held_by(Autocast("fp32")), held_by([1, "a"])
-    (('fp32', (), ()), (1, 'a'))
+    >>> from opwright.model.derivatives import ConstantResult
+    >>> held_by(ConstantResult("mean", 0, True, "")), held_by([1, "a"])
+    (('mean', 0, True, ''), (1, 'a'))
     """
     return () if type(value) in _PLAIN or isinstance(value, enum.Enum) else _READERS[type(value)](value)[1:]
 

@@ -6,8 +6,9 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from opwright.libraries.entry_fields import recording_operator
 from opwright.model.catalog import Catalog
-from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
+from opwright.model.derivatives import NO_DERIVATIVES, ConstantResult, DifferentiableFunction, MatchedDerivatives
 from opwright.model.hooks import Hook
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
@@ -18,6 +19,22 @@ from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
+
+
+#: The namespace of a library that gets its namespace when it is compiled: the macro that names it. PyTorch's builds of
+#: extensions define it.
+BUILD_NAMESPACE: Final = "TORCH_EXTENSION_NAME"
+
+
+def library_names(namespace: str, cpp_namespace: str = "") -> Library:
+    """Names around the operators of a namespace, in the C++ namespace of that name unless another one is given.
+
+    >>> library_names("acme").operators, library_names("acme", "acme::ops").headers
+    ('acme::_ops', 'acme/ops')
+    """
+    api = cpp_namespace or namespace
+    name = api.replace("::", "_") if namespace == BUILD_NAMESPACE else namespace
+    return Library(namespace, api, api.replace("::", "/"), f"{name.upper()}_API")
 
 
 class SavedForm(enum.Enum):
@@ -59,17 +76,6 @@ class PythonForward(NamedTuple):
     tangents: tuple[str, ...]
 
 
-class KeptInPython(NamedTuple):
-    """A result without a gradient that formulas read: its position, whether callers get it, and a message.
-
-    The message is that of the error which its gradient raises.
-    """
-
-    position: int
-    is_returned: bool
-    message: str
-
-
 class PythonGradient(NamedTuple):
     """Formulas of an operator, and whether each of its results is differentiable.
 
@@ -84,7 +90,7 @@ class PythonGradient(NamedTuple):
     differentiable: tuple[bool, ...] = ()
     forward: tuple[PythonForward, ...] = ()
     left_out: tuple[str, ...] = ()
-    kept: tuple[KeptInPython, ...] = ()
+    kept: tuple[ConstantResult, ...] = ()
 
 
 def is_tensor_list(argument: Argument) -> bool:
@@ -194,6 +200,16 @@ class OperatorLibrary(Copyable):
     def takes_views(self) -> bool:
         """Whether the kernels get borrowed tensors."""
         return self.abi == "dlpack"
+
+    def differentiable_functions(self) -> dict[NativeFunction, DifferentiableFunction]:
+        """The operators, each with the derivatives that it uses, and with what records its calls."""
+        matched = {function.function: function for function in self.derivatives.matched.functions}
+        return {
+            function: matched.get(function, DifferentiableFunction(function, {}, {}))._replace(
+                recorder=recording_operator(function)
+            )
+            for function in self.catalog.functions
+        }
 
     def __repr__(self) -> str:
         return f"<operator library {self.library.namespace}>"

@@ -32,3 +32,10 @@ MADE_TEMPLATES: Final[dict[str, tuple[str, str]]] = {}
 
 #: Attributes that a job has for plug-ins: a name, and the record that has it.
 JOB_FIELDS: Final = {"libraries": "opwright.libraries.operator_library:RunLibraries"}
+
+#: Attributes that functions have for plug-ins: a name, and the function that tells it.
+FUNCTION_FACTS: Final = {
+    "library_fields": "opwright.libraries.entry_fields:library_fields",
+    "declared_outputs": "opwright.libraries.entry_fields:outputs_of",
+    "requirements": "opwright.libraries.entry_fields:requirements_of",
+}

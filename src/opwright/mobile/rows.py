@@ -40,3 +40,6 @@ MADE_TEMPLATES: Final[dict[str, tuple[str, str]]] = {}
 
 #: Attributes that a job has for plug-ins: a name, and the record that has it.
 JOB_FIELDS: Final = {"executorch": "opwright.mobile.executorch_operators:RunExecutorch"}
+
+#: Attributes that functions have for plug-ins: there are none.
+FUNCTION_FACTS: Final[dict[str, str]] = {}

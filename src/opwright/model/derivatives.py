@@ -122,6 +122,20 @@ class ForwardDerivative(NamedTuple):
         return words_of(self.formula)
 
 
+class ConstantResult(NamedTuple):
+    """A result without a gradient that formulas of a library read: its name there, and its position.
+
+    It may depend on arguments with gradients. A second gradient that took it for a constant would be wrong, so the node
+    of the operator gets the gradient of what it keeps, and raises an error with the message. `is_returned` says whether
+    callers get it.
+    """
+
+    name: str
+    position: int
+    is_returned: bool
+    message: str
+
+
 @not_fingerprinted(
     _words="they are those of the derivatives",
     saved_inputs="it has what the derivatives save, once",
@@ -136,13 +150,13 @@ class DifferentiabilityInfo(Copyable):
     order of the C++ signature. `saved_inputs` and `saved_outputs` have each attribute that any formula saves, once.
     `available_gradients` are the names of the gradients of named outputs. `output_differentiability` says whether each
     output is differentiable, None if the entry does not say; `output_condition` is the C++ condition under which the
-    only output is.
+    only output is. `constant_results` are those of a library without a gradient that formulas read.
     """
 
     __slots__ = (
-        "_words", "available_gradients", "derivatives", "differentiable_arguments", "forward_derivatives", "function",
-        "name", "node_name", "non_differentiable", "output_condition", "output_differentiability", "saved_inputs",
-        "saved_outputs", "used_gradients",
+        "_words", "available_gradients", "constant_results", "derivatives", "differentiable_arguments",
+        "forward_derivatives", "function", "name", "node_name", "non_differentiable", "output_condition",
+        "output_differentiability", "saved_inputs", "saved_outputs", "used_gradients",
     )  # fmt: skip
 
     def __init__(
@@ -158,6 +172,7 @@ class DifferentiabilityInfo(Copyable):
         available_gradients: tuple[str, ...] = (),
         output_differentiability: tuple[bool, ...] | None = None,
         output_condition: str | None = None,
+        constant_results: tuple[ConstantResult, ...] = (),
     ) -> None:
         self.name: Final = name
         self.function: Final = function
@@ -169,6 +184,7 @@ class DifferentiabilityInfo(Copyable):
         self.available_gradients: Final = available_gradients
         self.output_differentiability: Final = output_differentiability
         self.output_condition: Final = output_condition
+        self.constant_results: Final = constant_results
         self._words: frozenset[str] | None = None
         inputs: dict[str, SavedAttribute] = {}
         outputs: dict[str, SavedAttribute] = {}
@@ -217,6 +233,14 @@ class DifferentiabilityInfo(Copyable):
         return bool(self.differentiable_arguments)
 
     @property
+    def differentiable_results(self) -> tuple[bool, ...]:
+        """Whether each result has a gradient: of those that may have one, the first alone if formulas read `grad`."""
+        returns = self.function.schema.returns
+        stated = self.output_differentiability or (True,) * len(returns)
+        own = tuple([flag and result.type.is_tensor_like for flag, result in zip(stated, returns, strict=True)])
+        return only_first(own) if self.uses_single_grad else own
+
+    @property
     def uses_retain_variables(self) -> bool:
         """Whether a formula asks if the graph is retained."""
         return "retain_variables" in self.words
@@ -245,12 +269,13 @@ class DifferentiableFunction(NamedTuple):
     """A native function with the infos that it uses, which may belong to another function of its operation.
 
     `forward` are the forward formulas of this function. Those of an in-place function differ from those of its
-    functional form.
+    functional form. `recorder` is the operator that records calls where there are no formulas, if a library has one.
     """
 
     function: NativeFunction
     infos: InfoByKey
     forward: Mapping[str, tuple[ForwardDerivative, ...]]
+    recorder: str = ""
 
     @property
     def has_derivatives(self) -> bool:

@@ -386,20 +386,6 @@ def _library_keys() -> dict[str, DispatchKey]:
 LIBRARY_KEYS: Final = _library_keys()
 
 
-def composite_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
-    """Composite keys whose kernels serve a device's key that has none, in the order in which PyTorch asks them.
-
-    >>> [composite.name for composite in composite_keys(key_named("SparsePrivateUse1"))]
-    ['CompositeExplicitAutograd', 'CompositeImplicitAutograd']
-    """
-    functionality = key.name.removesuffix(key.backend)
-    if functionality == "NestedTensor":
-        return COMPOSITE_IMPLICIT_NESTED, COMPOSITE_IMPLICIT
-    if functionality == "Sparse" or (key.device is not None and key.device.is_functionalized):
-        return COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-    return COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-
-
 def devices() -> tuple[Device, ...]:
     """Devices that have dispatch keys."""
     return tuple(dict.fromkeys([key.device for key in KEYS.values() if key.device is not None]))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from opwright.guests import function_fact
 from opwright.model.dispatch_key import (
     COMPOSITE_EXPLICIT,
     COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
@@ -13,18 +14,15 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     DispatchKey,
 )
-from opwright.model.extra_values import ExtraValues
-from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
+from opwright.model.extra_values import NO_VALUES, ExtraValues
+from opwright.model.library import PYTORCH, Library
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.schema.names import OperatorName
-from opwright.source.records import Copyable, Frozen, NamedTuple, fields_copier, frozen_fields, not_fingerprinted
+from opwright.source.records import Copyable, Frozen, fields_copier, frozen_fields, not_fingerprinted
 from opwright.source.span import Span
 
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
-
-    from opwright.model.declared_outputs import DeclaredOutputs
-    from opwright.model.requirements import Requirements
 
 
 @frozen_fields
@@ -32,58 +30,23 @@ class Kernel(Copyable):
     """The C++ function that implements an overload under a dispatch key.
 
     `namespace` is the full C++ namespace, empty for the global one. A kernel with `_symint` in its name takes
-    symbolic integers, and so does one with `takes_symint`. The preprocessor tests `condition`, where it is
-    not empty: the kernel exists where it holds. A kernel with `implementations` is a generated function that calls
-    one of them; so does one that is `checked`, although Python serves all calls, since C++ checks them before.
+    symbolic integers, and so does one with `takes_symint`.
     """
 
     key: DispatchKey
     name: str
     namespace: str
     structured: bool
-    condition: str = ""
-    implementations: tuple[KernelChoice, ...] = ()
     _: KW_ONLY
     takes_symint: bool = False
-    checked: bool = False
 
     @property
     def symint(self) -> bool:
         """Whether the kernel takes symbolic integers."""
         return self.takes_symint or "_symint" in self.name
 
-    @property
-    def written(self) -> tuple[Kernel, ...]:
-        """The C++ functions that the author writes: the kernel itself, or its implementations."""
-        if not self.implementations:
-            return (self,)
-        return tuple([choice.kernel for choice in self.implementations if not choice.python])
-
-    @property
-    def python(self) -> str:
-        """The Python function that serves all calls, as `module:function`; empty if C++ serves or checks some."""
-        return self.implementations[0].python if len(self.implementations) == 1 and not self.checked else ""
-
-    def behind_checks(self) -> Kernel:
-        """The kernel with C++ before it, if it is a Python function."""
-        return self.replace(checked=True) if self.python else self
-
     def __repr__(self) -> str:
         return f"<kernel {self.namespace}::{self.name} for {self.key.name}>"
-
-
-class KernelChoice(NamedTuple):
-    """One of several kernels of an overload for a dispatch key.
-
-    It runs if the C++ expression `when` over the arguments holds, or always if that is empty, and if no implementation
-    before it runs. Those of a kernel are in the order of their priorities, the highest first. One in Python has the
-    text `python`, such as `acme.kernels:softmax`.
-    """
-
-    kernel: Kernel
-    when: str
-    priority: int
-    python: str = ""
 
 
 class DeviceCheck(enum.Enum):
@@ -218,14 +181,12 @@ _OF_MADE: Final = {
 }
 
 
-class MadeFields(NamedTuple):
-    """Fields in which a made operator differs from that which it is made from: those of all entries, and of libraries.
+class GuestFields(Protocol):
+    """The fields that entries have in the files of a guest. The compiler passes them on, and knows none of them."""
 
-    `made` of `UnlinkedFunction` and of `LibraryFields` say what else differs in every one.
-    """
-
-    differing: Mapping[str, Any]
-    differing_of_library: Mapping[str, Any]
+    def of_form(self) -> GuestFields:
+        """Those of a form that `autogen` asks for."""
+        ...
 
 
 #: Why fingerprints leave out what conventions often ask for.
@@ -249,9 +210,11 @@ class UnlinkedFunction(EntryFields):
     `kernels` maps dispatch keys to kernels, an implicit composite included. `is_abstract` says that the function has
     other kernels than an implicit composite one, which is differentiated through the functions that it calls. A
     synthesized overload is abstract if the function from which it was made is. `needs_derivative` says the same, but
-    counts kernels for keys that the run leaves out, because autograd's files are for builds with all of them.
-    `library` has the C++ names around the function, and `library_fields` the fields that PyTorch's entries lack.
-    `cache` is where conventions remember what follows from the function alone.
+    counts kernels for keys that the run leaves out, because autograd's files are for builds with all of them. `library`
+    has the C++ names around the function. `guest_fields` are the fields that PyTorch's entries lack, if the entry has
+    some; what guests know by them are attributes too, for plug-ins: `function.declared_outputs`. `values` are those of
+    the keys that plug-ins declare for entries; a synthesized overload has none. `cache` is where conventions remember
+    what follows from the function alone.
     """
 
     __slots__ = (
@@ -260,6 +223,7 @@ class UnlinkedFunction(EntryFields):
             "cache",
             "entry",
             "group",
+            "guest_fields",
             "is_abstract",
             "is_synthesized",
             "is_view",
@@ -267,7 +231,7 @@ class UnlinkedFunction(EntryFields):
             "kind",
             "library",
         ),
-        *("library_fields", "name", "namespace", "needs_derivative", "root_name", "schema", "style", "view_group"),
+        *("name", "namespace", "needs_derivative", "root_name", "schema", "style", "values", "view_group"),
     )
 
     def __init__(
@@ -282,12 +246,14 @@ class UnlinkedFunction(EntryFields):
         is_abstract: bool | None = None,
         has_ignored_kernels: bool = False,
         library: Library = PYTORCH,
-        library_fields: LibraryFields = NO_LIBRARY_FIELDS,
+        guest_fields: GuestFields | None = None,
+        values: ExtraValues = NO_VALUES,
     ) -> None:
         _copy_fields(self, fields)
         self.namespace: Final = namespace
         self.library: Final = library
-        self.library_fields = library_fields
+        self.guest_fields = guest_fields
+        self.values: Final = values
         self.schema: Final = schema
         self.name: Final = schema.name
         self.root_name: Final = schema.name.base
@@ -312,17 +278,19 @@ class UnlinkedFunction(EntryFields):
         self.group: Final[NativeFunctionsGroup | None] = None
         self.view_group: Final[ViewGroup | None] = None
 
-    def made(self, schema: FunctionSchema, kernel: Kernel, fields: MadeFields) -> UnlinkedFunction:
+    def made(
+        self, schema: FunctionSchema, kernel: Kernel, differing: Mapping[str, Any], guest_fields: GuestFields | None
+    ) -> UnlinkedFunction:
         """An operator made from this one, whose only kernel calls another operator.
 
-        It has every field of this one but those of the entry alone, and those that `fields` say differ: a field that is
+        It has every field of this one but those of the entry alone and those that are `differing`: a field that is
         added is one of every made operator. Where the kernel is an implicit composite, the operators that it calls have
         the derivatives.
         """
         values = {name: getattr(self, name) for name in FIELD_NAMES}
         is_composite = kernel.key in _IMPLICIT_KEYS
         return UnlinkedFunction(
-            EntryFields(**{**values, **_OF_MADE, **fields.differing}),
+            EntryFields(**{**values, **_OF_MADE, **differing}),
             namespace=self.namespace,
             schema=schema,
             entry=self.entry,
@@ -331,7 +299,7 @@ class UnlinkedFunction(EntryFields):
             is_abstract=self.is_abstract and not is_composite,
             has_ignored_kernels=self.needs_derivative and not is_composite,
             library=self.library,
-            library_fields=self.library_fields.made(**fields.differing_of_library),
+            guest_fields=guest_fields,
         )
 
     def __str__(self) -> str:
@@ -392,37 +360,21 @@ class UnlinkedFunction(EntryFields):
         return COMPOSITE_EXPLICIT_NON_FUNCTIONAL in self.kernels
 
     @property
-    def declared_outputs(self) -> DeclaredOutputs:
-        """Outputs that the entry declares, or the functional or out overload of its group; empty without any.
-
-        Those of the functional and the out overload are the results of both, and of the in-place overload.
-        """
-        outputs = self.library_fields.outputs
-        if outputs or self.group is None or self.kind is SchemaKind.mutable:
-            return outputs
-        return self.group.functional.library_fields.outputs or self.group.out.library_fields.outputs
-
-    @property
-    def requirements(self) -> Requirements | None:
-        """What the function needs of its arguments: what its entry says, or that of another overload of its group."""
-        own = self.library_fields.requirements
-        if own is not None or self.group is None or self.kind is SchemaKind.mutable:
-            return own
-        shared = self.group.functional.library_fields.requirements or self.group.out.library_fields.requirements
-        annotated = frozenset([argument.name for argument in self.arguments.all if argument.annotation is not None])
-        return None if shared is None else shared.refusing(annotated)
-
-    @property
-    def values(self) -> ExtraValues:
-        """Values of the keys that plug-ins declare for entries; a synthesized overload has none."""
-        return self.library_fields.values
-
-    @property
     def view_kind(self) -> ViewKind:
         """How the result shares memory with the arguments."""
         if not self.is_view:
             return ViewKind.non_aliasing
         return ViewKind.aliasing_inplace if self.name.inplace else ViewKind.aliasing
+
+    # If type checkers saw this method, they would allow any name.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What a guest knows of the function, for plug-ins of version 1 of the API, which do not name the guest."""
+            fact = None if name.startswith("_") else function_fact(name)
+            if fact is None:
+                raise AttributeError(f"a function has no `{name}`")
+            return fact(self)
 
 
 class NativeFunction(UnlinkedFunction, Frozen):

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Final, TypeAlias, Union, get_args
 
-from opwright.dialects.cpp_expressions import find_cpp_fault
 from opwright.dialects.field import FLAG, PLACES, TEXT, Field, JsonSchema, choice, list_of_schema, mapping_schema
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.dialects.values import Releases
@@ -18,6 +17,7 @@ from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import Copyable, NamedTuple
 from opwright.source.span import Span
+from opwright.syntax.cpp_expressions import find_cpp_fault
 
 
 class KeyPlace(NamedTuple):

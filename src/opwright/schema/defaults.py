@@ -1,8 +1,4 @@
-"""Defaults of arguments: those of PyTorch's files with their values, and those that PyTorch's dispatcher parses.
-
-It takes more than PyTorch's files have, such as `int n=None`: a default need not be a value of its type. Source:
-what `torch._C.parse_schema` of PyTorch 2.13 accepts, with which the tests compare this.
-"""
+"""Defaults of arguments, and their values."""
 
 from __future__ import annotations
 
@@ -100,34 +96,6 @@ def check_default_text(text: str, start: int) -> None:
         raise SchemaFault(codes.BAD_DEFAULT, message, at, at + 1, help=help)
 
 
-#: The texts of values that types can hold, besides None.
-_HELD: Final = {
-    "int": re.compile(r"[-+]?\d+"),
-    "SymInt": re.compile(r"[-+]?\d+"),
-    "bool": re.compile("True|False"),
-    "Tensor": re.compile(r"(?!)"),
-    "float": re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?", re.IGNORECASE),
-}
-
-
-def holds_default(type: Type, text: str) -> bool:
-    """Whether a type holds a default that the dispatcher takes for it: a tensor or number is never None.
-
-    >>> from opwright.schema import parse_type
-    >>> [holds_default(parse_type("int"), text) for text in ("1", "1.5", "True", "None")]
-    [True, False, False, False]
-    """
-    if isinstance(type, OptionalType):
-        # The dispatcher makes a number with a fraction of an integer only where the type is no optional.
-        is_integer = type.elem.text == "float" and text.lstrip("+-").isdigit()
-        return text == "None" or (holds_default(type.elem, text) and not is_integer)
-    if text == "None":
-        return type.innermost.text not in _HELD
-    held = _HELD.get(type.innermost.text)
-    items = text[1:-1].split(",") if text[:1] in ("[", "{") else [text]
-    return held is None or all(held.fullmatch(item.strip()) for item in items if item.strip())
-
-
 def check_default(type: Type, text: str, start: int) -> None:
     """Raises SchemaFault if the default `text`, which starts at `start`, is not a value of `type`."""
     check_default_text(text, start)
@@ -138,7 +106,7 @@ def check_default(type: Type, text: str, start: int) -> None:
 
 def _default_help(type: Type, text: str) -> str:
     """What to write instead of a text that is no default of a type; empty if nothing is known."""
-    meant = _respelt(type, text)
+    meant = respelt(type, text)
     if meant == "None" and not isinstance(type, OptionalType):
         return f"`None` is a default of `{type.text}?`"
     if text.startswith("{") and isinstance(type.elem if isinstance(type, OptionalType) else type, ListType):
@@ -235,18 +203,6 @@ def _string(text: str) -> str:
     return _ESCAPED.sub(character, text[1:-1])
 
 
-_DISPATCHER_DEFAULTS_NUMBER: Final = lazy_pattern(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?(j?)")
-_DISPATCHER_DEFAULTS_STRING: Final = lazy_pattern(r"(?s:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')")
-#: A wrong escape: the dispatcher has those of C++ but the hexadecimal ones, and takes three octal digits.
-_WRONG_ESCAPE: Final = lazy_pattern(r"\\(?![\\'\"abfnrtv]|[0-3][0-7]{2})\\?.")
-#: Whole numbers of which the dispatcher reads only the first digits.
-_MISREAD: Final = lazy_pattern(r"(-?[0-9]{1,18})[xE][0-9a-fA-F]{1,15}")
-_DEVICE: Final = lazy_pattern(
-    r"['\"](?:cpu|cuda|ipu|xpu|mkldnn|opengl|opencl|ideep|hip|ve|fpga|maia|xla|lazy|vulkan|mps|meta|hpu|mtia"
-    r"|privateuseone)(?::(?:0|[1-9][0-9]*))?['\"]"
-)
-_WORDS: Final = frozenset(("True", "False", "None"))
-_CONSTANTS: Final = frozenset(("float", "long", "strided", "Mean", "contiguous_format"))
 #: The enumerators of `at::ScalarType` whose names in lower case are defaults.
 _ENUMERATORS: Final = """
     Bool Byte Char Short Int Long Half Float Double BFloat16
@@ -274,134 +230,18 @@ _OTHER_NAMES: Final = """
 DTYPES: Final = {enumerator.lower(): enumerator for enumerator in _ENUMERATORS.split()} | {
     name: enumerator for enumerator, *names in map(str.split, _OTHER_NAMES.strip().splitlines()) for name in names
 }
-_INTEGERS: Final = names_where("is_integer")
-#: The types whose defaults are single values; optional ones are such types too.
-_SINGLE: Final = _INTEGERS | {"str", "Scalar", "bool", "float", "complex"}
+INTEGERS: Final = names_where("is_integer")
 
 
-def dispatcher_default(type: Type, text: str, start: int) -> str:
-    """Normal form of the default `text`, which starts at `start`. Raises SchemaFault if the dispatcher refuses it.
-
-    >>> from opwright.schema import parse_type
-    >>> dispatcher_default(parse_type("int[]"), "[007, -1]", 0), dispatcher_default(parse_type("int"), "None", 0)
-    ('[7, -1]', 'None')
-    """
-    check_default_text(text, start)
-    default = _default(type, text)
-    if default is None:
-        _check_misread(type, text, start)
-        message = f"`{text}` is not a default for type `{type.text}`" if text else "no default after `=`"
-        is_list = isinstance(type, ListType) and _item_kind(type) not in _ITEMS
-        help = "the dispatcher knows defaults of lists of numbers and booleans alone" if is_list and text else ""
-        meant = _respelt(type, text)
-        help = f"write `{meant}`" if meant and _default(type, meant) is not None else help
-        raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text), help=help)
-    return default
-
-
-def _respelt(type: Type, text: str) -> str:
+def respelt(type: Type, text: str) -> str:
     """What a default of another language is in a schema: `true`, a text without quotes, a list in parentheses."""
     if text.lower() in ("true", "false"):
         return text.capitalize()
     if text.lower() in ("none", "null", "nullptr", "nullopt", "std::nullopt"):
         return "None"
-    if type.innermost.text in _INTEGERS and re.fullmatch(r"[-+]?\d+\.0*", text):
+    if type.innermost.text in INTEGERS and re.fullmatch(r"[-+]?\d+\.0*", text):
         return text.partition(".")[0]
     if type.innermost.text == "str" and text.isidentifier():
         return f'"{text}"'
     # PyTorch's generator splits a schema at each comma with a blank.
     return f"[{text[1:-1].replace(', ', ',')}]" if text[:1] == "(" and text[-1:] == ")" else ""
-
-
-def _check_misread(type: Type, text: str, start: int) -> None:
-    """Raises SchemaFault for a number of which the dispatcher reads another one."""
-    read, help = "", ""
-    whole = _MISREAD.fullmatch(text)
-    number = _DISPATCHER_DEFAULTS_NUMBER.fullmatch(text)
-    if whole is not None:
-        is_hexadecimal = "x" in text
-        read = "0" if is_hexadecimal else whole.group(1)
-        help = f"write `{int(text, 16) if is_hexadecimal else int(float(text))}`"
-    elif type.innermost.text == "complex" and number is not None and not number.group(3):
-        read, help = f"{text[:-1]}j", "the default of a complex number ends with `j`"
-    if read:
-        message = f"the dispatcher reads `{text}` as {read}"
-        raise SchemaFault(codes.BAD_DEFAULT, message, start, start + len(text), help=help)
-
-
-def _default(type: Type, text: str) -> str | None:
-    """Normal form of a default; None if it is not one."""
-    if isinstance(type, OptionalType):
-        return _single(type.elem.text, "Optional", text)
-    if isinstance(type, ListType):
-        return _list(type, text)
-    if type.text in ("Tensor", "Generator", "Quantizer"):
-        return text if text == "None" else None
-    if type.text == "Device":
-        return text if _DEVICE.fullmatch(text) else None
-    return _single(type.text, type.text, text) if type.text in _SINGLE else None
-
-
-def _single(type: str, kind: str, text: str) -> str | None:
-    """Normal form of a value that is not a list."""
-    if text in _WORDS or text in _CONSTANTS or (type == "ScalarType" and text in DTYPES):
-        return text
-    if _DISPATCHER_DEFAULTS_STRING.fullmatch(text):
-        return None if _WRONG_ESCAPE.search(text) else text
-    return _number(kind, text)
-
-
-def _number(kind: str, text: str) -> str | None:
-    """Normal form of a number: a whole one has no zeros in front, which C++ would read as octal."""
-    match = _DISPATCHER_DEFAULTS_NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    digits, exponent, imaginary = match.groups("")
-    if imaginary or kind == "complex":
-        # The dispatcher takes the last character of a complex number for `j`, also where it is a digit.
-        return text if imaginary else None
-    if kind != "float" and not exponent and "." not in digits:
-        number = int(text)
-        return str(number) if -(1 << 63) <= number < 1 << 63 else None
-    if kind != "float" and "E" in exponent and "." not in digits:
-        # The dispatcher stops at `E` in a whole number.
-        return None
-    value = float(text)
-    is_subnormal = abs(value) < _SMALLEST and any(digit in digits for digit in "123456789")
-    return text if math.isfinite(value) and not is_subnormal else None
-
-
-_SMALLEST: Final = 2.0**-1022
-
-
-def _item_kind(type: ListType) -> str:
-    """Type as which the dispatcher reads the items of a list."""
-    return "int" if type.elem.text in _INTEGERS else type.elem.text
-
-
-def _list(type: ListType, text: str) -> str | None:
-    """Normal form of a list, or of one value for all items of a list with a size."""
-    elem = _item_kind(type)
-    if elem not in _ITEMS:
-        return None
-    if type.size is not None and text[:1] != "[" and text not in DTYPES and text not in _CONSTANTS:
-        return _item(type.elem.text, elem, text)
-    if text[:1] != "[" or text[-1:] != "]":
-        return None
-    texts = text[1:-1].split(",") if text[1:-1].strip() else []
-    items = [_item(type.elem.text, elem, item.strip()) for item in texts]
-    return None if None in items else f"[{', '.join([item for item in items if item is not None])}]"
-
-
-_WHOLE: Final = re.compile(r"-?[0-9]+")
-#: Elements of lists that have defaults -> the form of an item.
-_ITEMS: Final = {
-    "int": re.compile(rf"{_WHOLE.pattern}|(?!True|False|None)[A-Za-z]\w*"),
-    "bool": re.compile("True|False"),
-    "float": re.compile(r"-?[0-9.][0-9.eE+-]*"),
-    "complex": re.compile(r"-?[0-9.].*j"),
-}
-
-
-def _item(type: str, kind: str, text: str) -> str | None:
-    return _single(type, kind, text) if _ITEMS[kind].fullmatch(text) else None

@@ -286,7 +286,7 @@ class FunctionSchema:
     def written_text(self) -> str:
         """Schema as its author wrote it, which is registered; its normal form is `str(schema)`.
 
-        >>> from opwright.schema.parser import read_written_schema
+        >>> from opwright.syntax.dispatcher_schemas import read_written_schema
         >>> schema = read_written_schema("fill( Tensor! x )->()")
         >>> schema.written_text, str(schema)
         ('fill( Tensor! x )->()', 'fill(Tensor(a!) x) -> ()')

@@ -6,25 +6,24 @@ and each text is parsed once.
 
 from __future__ import annotations
 
+import keyword
 import re
 from typing import Final
 
-from opwright.schema.defaults import check_default, dispatcher_default
+from opwright.schema.defaults import check_default
 from opwright.schema.fault import IDENTIFIER, SchemaFault, unexpected_fault
 from opwright.schema.function import (
     Argument,
     Arguments,
     FunctionSchema,
     Return,
-    SchemaKind,
     argument_list,
     make_argument,
     make_return,
 )
 from opwright.schema.names import OperatorName, parsed_operator_name
-from opwright.schema.normal_form import normal_form
 from opwright.schema.rules import check_schema
-from opwright.schema.type_parser import DISPATCHER, STRICT, Grammar, read_type
+from opwright.schema.type_parser import TypeGrammar, read_file_type
 from opwright.schema.types import Annotation, Type
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -32,14 +31,98 @@ from opwright.source.nodes import Scalar
 
 _OPERATOR: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\.([A-Za-z0-9_]+))?")
 _NAMESPACE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)::")
-_SPACED_NAMESPACE: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)[ \t]*::")
 _COMMA: Final = re.compile(r", *")
 _REFERENCE: Final = re.compile(r" *[&*]")
 _NO_REFERENCES: Final = "types have no references; `Tensor(a!)` is a tensor that the operator writes to"
 _ARROW: Final = " -> "
-_VARIADIC: Final = "..."
 #: The most characters of a name. Files are named after operators, and file systems allow 255 with suffixes.
 _LONGEST_NAME: Final = 200
+# One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
+_PLAIN_TEXT: Final = r"[^,()\[\]\"']"
+_QUOTED: Final = r"\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
+
+
+def _parentheses(depth: int) -> str:
+    pattern = r"\([^()]*\)"
+    for _ in range(depth - 1):
+        pattern = rf"\((?:[^()]|{pattern})*\)"
+    return pattern
+
+
+class Grammar(TypeGrammar):
+    """A spelling of schemas: that of PyTorch's files, unless a class below says otherwise.
+
+    If it `is_lenient`, a default is any text, and arguments have any order and names. Parentheses in types may be as
+    deep as `depth`. The tables have what was parsed, by its text: most texts occur many times.
+    """
+
+    __slots__ = ("annotated_types", "arguments", "item", "lists", "namespace", "return_lists", "returns")
+
+    def __init__(
+        self,
+        *,
+        words: frozenset[str],
+        alias: str,
+        depth: int = 1,
+        missing_types: tuple[str, ...] = (),
+        is_strict: bool = True,
+        is_lenient: bool = False,
+        namespace: re.Pattern[str] = _NAMESPACE,
+    ) -> None:
+        super().__init__(
+            is_strict=is_strict, words=words, alias=alias, missing_types=missing_types, is_lenient=is_lenient
+        )
+        self.namespace: Final = namespace
+        self.item: Final = re.compile(rf"{_PLAIN_TEXT}*(?:(?:{_parentheses(depth)}|{_QUOTED}){_PLAIN_TEXT}*)*")
+        self.annotated_types: Final[dict[str, tuple[Type, Annotation | None]]] = {}
+        self.arguments: Final[dict[str, Argument]] = {}
+        self.lists: Final[dict[str, Arguments]] = {}
+        self.returns: Final[dict[str, Return]] = {}
+        self.return_lists: Final[dict[str, tuple[Return, ...]]] = {}
+
+    def read_schema(self, text: str, start: int = 0) -> FunctionSchema:
+        """Schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
+        schema = read_unchecked_schema(text, start, self)
+        check_schema(schema, text, start)
+        return schema
+
+    def read_default(self, type: Type, text: str, start: int) -> str:
+        """The default `text` of an argument, which starts at `start`. Raises SchemaFault if it is none."""
+        check_default(type, text, start)
+        return text
+
+    def operator_name(self, match: re.Match[str]) -> OperatorName:
+        """The operator name that a match has. Raises SchemaFault if PyTorch's operators cannot have it."""
+        name, overload = match.groups("")
+        parsed = parsed_operator_name(name, overload)
+        if name.endswith("_out"):
+            message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
+            raise SchemaFault(codes.BAD_NAME, message, *match.span(1), help="name the overload `out` instead")
+        misfit = name_misfit(parsed)
+        if misfit:
+            raise SchemaFault(codes.BAD_NAME, f"`{name}` has {misfit}", *match.span(1))
+        return parsed
+
+
+def name_misfit(name: OperatorName) -> str:
+    """Why PyTorch's operators cannot have a name; empty if they can."""
+    text = name.name
+    if text == "_" or (text.startswith("__") and text.endswith("__") and len(text) <= 4):
+        return "no base name"
+    if name.dunder and not name.inplace and name.base.startswith("i"):
+        return "the form of an augmented assignment that Python does not have"
+    return ""
+
+
+#: The spelling of PyTorch's files.
+STRICT: Final = Grammar(
+    words=frozenset(keyword.kwlist) - {"lambda", "from", "is"},
+    alias=r"[a-z][A-Za-z0-9_]*|\*",
+)
+
+#: The same as PyTorch's generator takes it from programs: the schemas that a running PyTorch prints have enumerators as
+#: numbers (`MemoryFormat memory_format=0`), and some have two arguments of one name.
+LENIENT: Final = Grammar(is_lenient=True, words=frozenset(), alias=r"[a-z]|\*")
 
 
 def parse_schema(text: str) -> FunctionSchema:
@@ -61,7 +144,7 @@ def parse_type(text: str) -> Type:
     'SymInt[2]?'
     """
     try:
-        type, _, end = read_type(text, 0, allow_annotation=False)
+        type, _, end = read_file_type(text, 0, STRICT, allow_annotation=False)
         if end != len(text):
             raise SchemaFault(codes.SCHEMA_SYNTAX, "text after the type", end, len(text))
         return type
@@ -76,8 +159,8 @@ def read_namespace(text: str, grammar: Grammar = STRICT) -> tuple[str, int]:
     """
     if "::" not in text:
         return "", 0
-    match = (_NAMESPACE if grammar.is_strict else _SPACED_NAMESPACE).match(text)
-    if match is None or (not grammar.is_strict and match.group(1) in grammar.words):
+    match = grammar.namespace.match(text)
+    if match is None:
         return "", 0
     check_name_length(match.start(1), match.end(1))
     return match.group(1), match.end()
@@ -85,9 +168,7 @@ def read_namespace(text: str, grammar: Grammar = STRICT) -> tuple[str, int]:
 
 def read_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> FunctionSchema:
     """Schema in `text` from `start` to its end. Raises SchemaFault with offsets in `text`."""
-    schema = read_unchecked_schema(text, start, grammar)
-    check_schema(schema, text, start)
-    return schema
+    return grammar.read_schema(text, start)
 
 
 def expect_schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
@@ -102,60 +183,11 @@ def expect_schema(scalar: Scalar, sink: Diagnostics) -> FunctionSchema | None:
 
 def read_unchecked_schema(text: str, start: int = 0, grammar: Grammar = STRICT) -> FunctionSchema:
     """Parses a schema without checking the rules between its parts."""
-    return FunctionSchema(*_read_parts(text, start, grammar))
+    return FunctionSchema(*read_parts(text, start, grammar))
 
 
-def read_written_schema(text: str, start: int = 0, grammar: Grammar = DISPATCHER) -> FunctionSchema:
-    """Schema in `text` from `start` to its end, spelt as PyTorch's dispatcher takes it.
-
-    It may break the rules of PyTorch's files between its parts. Raises SchemaFault with offsets in `text`.
-
-    >>> schema = read_written_schema("rms_norm( Tensor! out,Tensor x )->Tensor!")
-    >>> str(schema), schema.kind.name, schema.is_regular
-    ('rms_norm(Tensor(a!) out, Tensor x) -> Tensor(b!)', 'mutable', False)
-    """
-    form = normal_form(text, start)
-    try:
-        name, arguments, returns = _read_parts(form.text, 0, grammar)
-    except SchemaFault as fault:
-        raise form.given_fault(fault) from None
-    written = text[start:].strip()
-    schema = FunctionSchema(name, arguments, returns, is_strict=False, written=written)
-    if _is_regular(schema, form.text):
-        return schema
-    whole = OperatorName(name.name, name.overload)
-    listed = argument_list(arguments.positional, arguments.keyword_only + arguments.out)
-    return FunctionSchema(whole, listed, returns, is_regular=False, written=written)
-
-
-def _is_regular(schema: FunctionSchema, text: str) -> bool:
-    """Whether a schema keeps the rules of PyTorch's files, where a result that aliases makes a view.
-
-    What is written in place or to an out argument is always there, and no other written argument is returned.
-    """
-    arguments = schema.arguments
-    written = [argument for argument in arguments.all if argument.is_write]
-    if schema.kind is SchemaKind.mutable:
-        if not {argument.annotation for argument in written}.isdisjoint(
-            [result.annotation for result in schema.returns]
-        ):
-            return False
-    elif schema.kind is SchemaKind.scratch or any(argument.type.is_nullable for argument in written):
-        return False
-    if any(argument.is_write for argument in arguments.keyword_only):
-        return False
-    viewed = [result.annotation for result in schema.returns if result.annotation and not result.is_write]
-    shared = {name for argument in arguments.all if argument.annotation for name in argument.annotation.before}
-    if viewed and (arguments.writes or not all(shared.issuperset(annotation.before) for annotation in viewed)):
-        return False
-    try:
-        check_schema(schema, text, 0)
-    except SchemaFault:
-        return False
-    return True
-
-
-def _read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, Arguments, tuple[Return, ...]]:
+def read_parts(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, Arguments, tuple[Return, ...]]:
+    """Parses the parts of a schema, without rules between them. Raises SchemaFault, which knows other faults."""
     name, position = _read_name(text, start, grammar)
     if not text.startswith("(", position):
         raise unexpected_fault(text, position, "`(` after the operator's name")
@@ -200,43 +232,13 @@ def _read_name(text: str, start: int, grammar: Grammar) -> tuple[OperatorName, i
     match = _OPERATOR.match(text, start)
     if match is None:
         raise unexpected_fault(text, start, "an operator's name")
-    name, overload = match.groups("")
     end = match.end(1)
     if match.end() - start > _LONGEST_NAME:
         check_name_length(start, end)
         check_name_length(end + 1, match.end())
-    if not overload and text.startswith(".", end):
+    if match[2] is None and text.startswith(".", end):
         raise unexpected_fault(text, end + 1, "an overload name after `.`")
-    parsed = parsed_operator_name(name, overload)
-    if not grammar.is_strict:
-        _check_dispatcher_name(name, overload, start, match.end(), grammar)
-        return (OperatorName(name, overload) if _misfit(parsed) else parsed), match.end()
-    if name.endswith("_out"):
-        message = f"`{name}` ends with `_out`, which the C++ functions of out overloads use"
-        raise SchemaFault(codes.BAD_NAME, message, start, end, help="name the overload `out` instead")
-    misfit = _misfit(parsed)
-    if misfit:
-        raise SchemaFault(codes.BAD_NAME, f"`{name}` has {misfit}", start, end)
-    return parsed, match.end()
-
-
-def _misfit(name: OperatorName) -> str:
-    """Why PyTorch's operators cannot have a name; empty if they can."""
-    text = name.name
-    if text == "_" or (text.startswith("__") and text.endswith("__") and len(text) <= 4):
-        return "no base name"
-    if name.dunder and not name.inplace and name.base.startswith("i"):
-        return "the form of an augmented assignment that Python does not have"
-    return ""
-
-
-def _check_dispatcher_name(name: str, overload: str, start: int, end: int, grammar: Grammar) -> None:
-    if name in grammar.words:
-        raise SchemaFault(codes.BAD_NAME, f"`{name}` is a word of Python", start, start + len(name))
-    if overload == "default" or overload.startswith("__") or overload[:1].isdigit() or overload in grammar.words:
-        message = f"the dispatcher has no overloads named `{overload}`"
-        help = "leave it out: the overload without a name is the default" if overload == "default" else ""
-        raise SchemaFault(codes.BAD_NAME, message, end - len(overload), end, help=help)
+    return grammar.operator_name(match), match.end()
 
 
 def check_name_length(start: int, end: int) -> None:
@@ -271,8 +273,6 @@ def _read_arguments(text: str, start: int, grammar: Grammar, faults: list[Schema
     while not text.startswith(")", position):
         end = _item_end(text, position, grammar)
         item = text[position:end]
-        if item == _VARIADIC and not grammar.is_strict:
-            raise _joined([*faults, _variadic_fault(text, position, end)])
         try:
             if item == "*":
                 if star and grammar.is_strict:
@@ -310,16 +310,6 @@ def _cached_argument(text: str, start: int, end: int, grammar: Grammar) -> Argum
     if argument is None:
         argument = grammar.arguments[item] = _read_argument(text, start, end, grammar)
     return argument
-
-
-def _variadic_fault(text: str, start: int, end: int) -> SchemaFault:
-    """Fault of `...`, which has to be the last item of a list."""
-    after = text[end : end + 1]
-    if after not in (")", ""):
-        return unexpected_fault(text, end, "`)` after `...`")
-    message = "`...` takes any number of values, for which generated code has no signature"
-    help = "register this operator by hand, with a boxed kernel"
-    return SchemaFault(codes.VARIADIC, message, start, end, help=help)
 
 
 def _next_item(text: str, end: int) -> int:
@@ -386,10 +376,8 @@ def _read_argument(text: str, start: int, end: int, grammar: Grammar) -> Argumen
             if not default:
                 raise unexpected_fault(text, end, "a default after `=`")
             _check_separators(default, position + 1)
-        elif grammar.is_strict:
-            check_default(type, default, position + 1)
         else:
-            default = dispatcher_default(type, default, position + 1)
+            default = grammar.read_default(type, default, position + 1)
     return make_argument(name, type, default, alias)
 
 
@@ -420,7 +408,7 @@ def _read_argument_type(text: str, start: int, grammar: Grammar) -> tuple[Type, 
     cached = grammar.annotated_types.get(shown)
     if cached is not None:
         return *cached, position
-    type, alias, end = read_type(text, start, grammar)
+    type, alias, end = grammar.read_type(text, start)
     if end == position:
         grammar.annotated_types[shown] = type, alias
     return type, alias, end
@@ -452,12 +440,10 @@ def _read_returns(text: str, start: int, grammar: Grammar) -> tuple[tuple[Return
 
 def _read_return(text: str, start: int, end: int, grammar: Grammar) -> Return:
     item = text[start:end]
-    if item == _VARIADIC and not grammar.is_strict:
-        raise _variadic_fault(text, start, end)
     result = grammar.returns.get(item)
     if result is not None:
         return result
-    type, alias, position = read_type(text, start, grammar)
+    type, alias, position = grammar.read_type(text, start)
     name = None
     if position < end:
         named = IDENTIFIER.match(text, position + 1) if text[position] == " " else None

@@ -16,7 +16,7 @@ from opwright.schema.types import TENSOR
 def fits_inplace(schema: FunctionSchema) -> bool:
     """Whether an operator writes to its first argument, a tensor, and to no other, and returns it alone.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> texts = ["f(Tensor(a!) x) -> Tensor(a!)", "f_(Tensor(a!)[] self) -> ()", "f(*, Tensor(a!) x) -> Tensor(a!)"]
     >>> [fits_inplace(read_written_schema(text)) for text in texts]
     [True, False, False]
@@ -30,7 +30,7 @@ def fits_inplace(schema: FunctionSchema) -> bool:
 def fits_out(schema: FunctionSchema) -> bool:
     """Whether an operator writes only to tensors that are passed by name, and returns these in their order.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> texts = ["f(Tensor x, *, Tensor(a!) y) -> Tensor(a!)", "f(Tensor x, *, Tensor(a!) out) -> ()"]
     >>> [fits_out(read_written_schema(text)) for text in texts]
     [True, False]

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from typing import Final
 
-from opwright.schema.base_types import names_where
 from opwright.schema.fault import SchemaFault, unexpected_fault
-from opwright.schema.function import Argument, Arguments, Return
-from opwright.schema.normal_form import PARAMETRIC_TYPES
 from opwright.schema.types import (
     BASE_TYPES,
     BASES,
     CLASS_PREFIX,
     DISPATCHER_NAMES,
-    ONLY_IN_FILES,
     Annotation,
-    DispatcherType,
     ListType,
-    OptionalType,
     Type,
     annotation,
     class_type,
     dispatcher_type,
-    is_seen_by_dispatcher,
     list_of,
     optional,
 )
@@ -106,40 +98,21 @@ def _word(match: re.Match[str]) -> str:
     return f"{word}{suffix}" if word else ""
 
 
-# One item of a list of arguments or returns: everything up to a comma outside brackets and quotes.
-_PLAIN: Final = r"[^,()\[\]\"']"
-_QUOTED: Final = r"\[[^\[\]]*\]|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
-#: How deep parentheses are nested in types such as `Dict(str, Dict(int, Tensor))`.
-_DEEPEST: Final = 8
-
-
-def _parentheses(depth: int) -> str:
-    pattern = r"\([^()]*\)"
-    for _ in range(depth - 1):
-        pattern = rf"\((?:[^()]|{pattern})*\)"
-    return pattern
-
-
-class Grammar:
-    """A spelling of the schema language.
+class TypeGrammar:
+    """A spelling of types in the schema language.
 
     `is_strict` says that it is the one of PyTorch's files, which its generator reads. `is_lenient` says that it is the
-    same without Opwright's checks: a default is any text, and arguments have any order and names. `words` cannot be
-    names of arguments, and `missing_types` are the base types that it does not have. The tables have what was parsed,
-    by its text: most texts occur many times.
+    same without Opwright's checks. `words` cannot be names, and `missing_types` are the base types that it does not
+    have.
     """
 
-    __slots__ = (
-        *("alias", "annotated_types", "arguments", "is_lenient", "is_strict", "item", "lists", "missing_types"),
-        *("return_lists", "returns", "words"),
-    )
+    __slots__ = ("alias", "is_lenient", "is_strict", "missing_types", "words")
 
     def __init__(
         self,
         *,
         is_strict: bool,
         words: frozenset[str],
-        depth: int,
         alias: str = r"[A-Za-z_][A-Za-z0-9_]*|\*",
         missing_types: tuple[str, ...] = (),
         is_lenient: bool = False,
@@ -149,167 +122,48 @@ class Grammar:
         self.alias: Final = re.compile(alias)
         self.words: Final = words
         self.missing_types: Final = missing_types
-        self.item: Final = re.compile(rf"{_PLAIN}*(?:(?:{_parentheses(depth)}|{_QUOTED}){_PLAIN}*)*")
-        self.annotated_types: Final[dict[str, tuple[Type, Annotation | None]]] = {}
-        self.arguments: Final[dict[str, Argument]] = {}
-        self.lists: Final[dict[str, Arguments]] = {}
-        self.returns: Final[dict[str, Return]] = {}
-        self.return_lists: Final[dict[str, tuple[Return, ...]]] = {}
+
+    def read_type(self, text: str, start: int) -> tuple[Type, Annotation | None, int]:
+        """Type at `start`, its annotation, and the offset after it."""
+        return read_file_type(text, start, self)
 
 
-#: The spelling of PyTorch's files.
-STRICT: Final = Grammar(
-    is_strict=True,
-    words=frozenset(keyword.kwlist) - {"lambda", "from", "is"},
-    depth=1,
-    alias=r"[a-z][A-Za-z0-9_]*|\*",
-)
-
-#: The same as PyTorch's generator takes it from programs: the schemas that a running PyTorch prints have enumerators as
-#: numbers (`MemoryFormat memory_format=0`), and some have two arguments of one name.
-LENIENT: Final = Grammar(is_strict=True, is_lenient=True, words=frozenset(), depth=1, alias=r"[a-z]|\*")
-
-#: The words that are no names in a schema that the dispatcher parses.
-DISPATCHER_WORDS: Final = frozenset((
-    "False", "None", "NoneType", "True", "and", "as", "assert", "break", "class", "continue", "def", "del", "elif",
-    "else", "for", "global", "if", "import", "in", "is", "not", "or", "pass", "raise", "return", "while", "with",
-    "Ellipsis",
-))  # fmt: skip
-
-#: The spelling that PyTorch's dispatcher takes, as `m.def` and `torch.library.define` do.
-DISPATCHER: Final = Grammar(is_strict=False, words=DISPATCHER_WORDS, depth=_DEEPEST, missing_types=ONLY_IN_FILES)
-#: The same in the releases whose dispatcher takes names of dimensions.
-DISPATCHER_WITH_DIMNAMES: Final = Grammar(
-    is_strict=False,
-    words=DISPATCHER_WORDS,
-    depth=_DEEPEST,
-    missing_types=tuple([name for name in ONLY_IN_FILES if name != "Dimname"]),
-)
-
-
-_DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
+DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+SUFFIX: Final = re.compile(r"\?|\[([^\]]*)\]")
 #: The types that PyTorch's generator takes with an annotation; Opwright takes more in files.
 _LENIENT_ANNOTATED: Final = frozenset(("Tensor", "Tensor?", "Tensor[]"))
 _AFTER_WILDCARD: Final = re.compile(r"(?:\|\*?)*")
 _ARROW: Final = " -> "
 #: The most `?` and `[]` that a type may have, and the most types around another one. PyTorch's have two.
-_DEEPEST_TYPE: Final = 8
+_DEEPEST: Final = 8
 #: The most digits of a list's size.
 _LONGEST_SIZE: Final = 4
-#: The types that keys of dictionaries have.
-_KEYS: Final = names_where("is_key")
 
 
-def read_type(
-    text: str, start: int, grammar: Grammar = STRICT, *, allow_annotation: bool = True
+def read_file_type(
+    text: str, start: int, grammar: TypeGrammar, *, allow_annotation: bool = True
 ) -> tuple[Type, Annotation | None, int]:
-    """Type at `start`, its annotation, and the offset after it."""
-    if grammar.is_strict:
-        return _read_strict_type(text, start, grammar, allow_annotation=allow_annotation)
-    return _read_dispatcher_type(text, start, grammar, 0)
-
-
-def _read_strict_type(
-    text: str, start: int, grammar: Grammar, *, allow_annotation: bool
-) -> tuple[Type, Annotation | None, int]:
-    match = _DOTTED.match(text, start)
+    """Type at `start` as in files, its annotation, and the offset after it."""
+    match = DOTTED.match(text, start)
     if match is None:
         raise unexpected_fault(text, start, "a type")
     position = match.end()
-    type = _named_type(text, start, position, grammar)
+    type = named_type(text, start, position, grammar)
     alias = None
     if allow_annotation:
-        alias, position = _read_annotation(text, position, grammar)
+        alias, position = read_annotation(text, position, grammar)
     depth = 0
-    while (suffix := _SUFFIX.match(text, position)) is not None:
+    while (suffix := SUFFIX.match(text, position)) is not None:
         depth += 1
-        _check_depth(depth, suffix.start(), suffix.end())
-        type = optional(type) if suffix.group() == "?" else list_of(type, _list_size(suffix))
+        check_depth(depth, suffix.start(), suffix.end())
+        type = optional(type) if suffix.group() == "?" else list_of(type, list_size(suffix))
         position = suffix.end()
     if alias is not None:
         _check_annotated(type, start, position, grammar)
     return type, alias, position
 
 
-def _read_dispatcher_type(text: str, start: int, grammar: Grammar, depth: int) -> tuple[Type, Annotation | None, int]:
-    """Parses a type that PyTorch's dispatcher parses, with its annotation; `depth` counts the types around this one.
-
-    A list may have an annotation of its own, which stands for that of its items if they have none. Annotations of
-    values that are no tensors say nothing.
-    """
-    type, position = _read_plain_type(text, start, grammar, depth)
-    is_parametric = isinstance(type, DispatcherType) and text.startswith(")", position - 1)
-    alias = None
-    if (not is_parametric or type.text.startswith("Dict")) and not type.text.startswith(CLASS_PREFIX):
-        alias, position = _read_annotation(text, position, grammar)
-    while (suffix := _SUFFIX.match(text, position)) is not None:
-        depth += 1
-        _check_depth(depth, suffix.start(), suffix.end())
-        if type.text == "NoneType" and suffix.group() == "?":
-            raise unexpected_fault(text, position, "another type than an optional None")
-        if suffix.group() == "?":
-            type = type if isinstance(type, OptionalType) else optional(type)
-            position = suffix.end()
-            if isinstance(type.elem, ListType) and type.elem.size is not None:
-                break
-            continue
-        is_sized = suffix.group() != "[]"
-        if is_sized and isinstance(type, ListType) and type.size is not None:
-            break
-        type = list_of(type, _list_size(suffix) if is_sized else None)
-        container, position = _read_annotation(text, suffix.end(), grammar)
-        alias = alias or container
-        if is_sized and text[position : position + 1] != "?":
-            break
-    holder = type.elem if isinstance(type, OptionalType) else type
-    return type, alias if is_seen_by_dispatcher(holder) else None, position
-
-
-def _read_plain_type(text: str, start: int, grammar: Grammar, depth: int) -> tuple[Type, int]:
-    """A type before what makes it optional or a list, and the offset after it."""
-    if text.startswith("(", start):
-        return _read_items(text, start, "", grammar, depth)
-    match = _DOTTED.match(text, start)
-    if match is None:
-        raise unexpected_fault(text, start, "a type")
-    name, end = match.group(), match.end()
-    if name not in PARAMETRIC_TYPES:
-        return _named_type(text, start, end, grammar), end
-    if not text.startswith("(", end):
-        raise unexpected_fault(text, end, f"`(` after `{name}`")
-    type, end = _read_items(text, end, name, grammar, depth)
-    wanted = 2 if name == "Dict" else 1
-    if len(type.items) != wanted:
-        message = f"`{name}` has {wanted} parameter{'s' * (wanted - 1)}, not {len(type.items)}"
-        raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end)
-    if name == "Dict" and type.items[0].text not in _KEYS:
-        message = f"`{type.items[0]}` cannot be the type of keys"
-        raise SchemaFault(codes.UNKNOWN_TYPE, message, start, end, help="write for instance `str` or `int`")
-    return type, end
-
-
-def _read_items(text: str, start: int, name: str, grammar: Grammar, depth: int) -> tuple[DispatcherType, int]:
-    """Type with parameters in parentheses, of which the first one is at `start`."""
-    _check_depth(depth + 1, start, start + 1)
-    items: list[Type] = []
-    position = start + 1
-    while not text.startswith(")", position) or items:
-        item, _, end = _read_dispatcher_type(text, position, grammar, depth + 1)
-        if item.list_like is not None and item.list_like.size is not None:
-            message = "only an argument or a return has a list with a size"
-            raise SchemaFault(codes.LIST_SIZE, message, position, end)
-        items.append(item)
-        position = end
-        if not text.startswith(", ", position):
-            break
-        position += 2
-    if not text.startswith(")", position):
-        raise unexpected_fault(text, position, "`,` or `)`")
-    return dispatcher_type(name, tuple(items)), position + 1
-
-
-def _named_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
+def named_type(text: str, start: int, end: int, grammar: TypeGrammar) -> Type:
     """Type of a name. The dispatcher has types of its own, and the names of its classes have two parts."""
     name = text[start:end]
     if name in BASES and name not in grammar.missing_types:
@@ -326,13 +180,15 @@ def _named_type(text: str, start: int, end: int, grammar: Grammar) -> Type:
     raise SchemaFault(codes.UNKNOWN_TYPE, f"unknown type `{shown}`", start, start + len(shown), help=help)
 
 
-def _check_depth(depth: int, start: int, end: int) -> None:
-    if depth > _DEEPEST_TYPE:
-        message = f"a type has more than {_DEEPEST_TYPE} of `?` and `[]`"
+def check_depth(depth: int, start: int, end: int) -> None:
+    """Raises SchemaFault if a type is around too many others."""
+    if depth > _DEEPEST:
+        message = f"a type has more than {_DEEPEST} of `?` and `[]`"
         raise SchemaFault(codes.TOO_LARGE, message, start, end)
 
 
-def _list_size(suffix: re.Match[str]) -> int | None:
+def list_size(suffix: re.Match[str]) -> int | None:
+    """The size of a list; None if it has none."""
     size = suffix.group(1)
     if size == "":
         return None
@@ -341,7 +197,7 @@ def _list_size(suffix: re.Match[str]) -> int | None:
     return int(size)
 
 
-def _check_annotated(type: Type, start: int, end: int, grammar: Grammar) -> None:
+def _check_annotated(type: Type, start: int, end: int, grammar: TypeGrammar) -> None:
     """Checks that an annotated type is a tensor, an optional tensor or a list of tensors."""
     holder = type.list_like if isinstance(type, ListType) else None
     plain = type.innermost if holder is None else holder
@@ -355,7 +211,7 @@ def _check_annotated(type: Type, start: int, end: int, grammar: Grammar) -> None
         raise SchemaFault(codes.BAD_ANNOTATION, message, start, end)
 
 
-def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, ...]:
+def _alias_set(text: str, start: int, end: int, grammar: TypeGrammar) -> tuple[str, ...]:
     names: list[str] = []
     position = start
     while True:
@@ -375,7 +231,8 @@ def _alias_set(text: str, start: int, end: int, grammar: Grammar) -> tuple[str, 
         position += 1
 
 
-def _read_annotation(text: str, start: int, grammar: Grammar) -> tuple[Annotation | None, int]:
+def read_annotation(text: str, start: int, grammar: TypeGrammar) -> tuple[Annotation | None, int]:
+    """The alias annotation at an offset, if there is one, and the offset after it."""
     if not text.startswith("(", start):
         return None, start
     end = text.find(")", start)

@@ -216,16 +216,6 @@ def list_of(elem: Type, size: int | None) -> ListType:
     return _LISTS[elem, size]
 
 
-def is_seen_by_dispatcher(type: Type) -> bool:
-    """Whether the dispatcher looks at the tensors of a type: it looks into lists, and no deeper.
-
-    >>> [is_seen_by_dispatcher(type) for type in (OPTIONAL_TENSOR, TENSOR_LIST, optional(TENSOR_LIST))]
-    [True, True, False]
-    """
-    item = type.elem if isinstance(type, ListType) else type
-    return item is TENSOR or item is OPTIONAL_TENSOR
-
-
 def holds_tensors(type: Type) -> bool:
     """Whether values of a type can have tensors, at any depth.
 

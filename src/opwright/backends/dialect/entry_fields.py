@@ -11,10 +11,11 @@ from opwright.backends.dialect.inherited import SHARED, SOURCES, inherited_kerne
 from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
 from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import SectionKind
+from opwright.backends.dialect.texts import read_code, read_identifier, read_qualified_name, read_word
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
 from opwright.dialects.names import AUTOCAST_POLICIES, IDENTIFIER
-from opwright.dialects.values import RELEASE_FIELDS, read_code, read_identifier, read_qualified_name, read_word
+from opwright.dialects.values import RELEASE_FIELDS
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction

@@ -12,14 +12,16 @@ from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.dialects.native_functions.entry_builder import EntryContext
 from opwright.dialects.native_functions.loader import link_entries, load_entries
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.model.library import PYTORCH, library_names
+from opwright.libraries.dialect.entry_checks import check_library_entry
+from opwright.libraries.operator_library import library_names
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_namespace, read_written_schema
-from opwright.schema.type_parser import DISPATCHER, DISPATCHER_WITH_DIMNAMES, Grammar
+from opwright.schema.parser import Grammar, read_namespace
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.expect import expect_string
 from opwright.source.nodes import MappingNode, Node, Scalar
+from opwright.syntax.dispatcher_schemas import DISPATCHER, DISPATCHER_WITH_DIMNAMES
 
 
 def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str, NativeFunction | None]:
@@ -73,7 +75,7 @@ def _is_schema_of(name: Scalar, func: Scalar, grammar: Grammar, sink: Diagnostic
         return False
     try:
         stated, start = read_namespace(func.value, grammar)
-        schema_name = read_written_schema(func.value, start, grammar).name.text
+        schema_name = grammar.read_schema(func.value, start).name.text
     except SchemaFault as fault:
         sink.add(fault.at(func.span_of(fault.start, fault.end)))
         return False
@@ -90,7 +92,13 @@ def _load_namespace(
     operator_sink = Diagnostics()
     report = CrossReport(operator_sink, entries)
     tags, library = frozenset(context.operators.tags), library_names(namespace)
-    entry_context = EntryContext(tags, frozenset(), operator_sink, library=library, only_schemas=True, grammar=grammar)
+    entry_context = EntryContext(
+        *(tags, frozenset(), operator_sink),
+        library=library,
+        only_schemas=True,
+        grammar=grammar,
+        check_more=check_library_entry,
+    )
     functions = link_entries(load_entries(entries, entry_context, report), report, tag_by_kind=False).functions
     context.sink.extend(operator_sink)
     return functions

@@ -22,6 +22,15 @@ from opwright.backends.dialect.kernel_families import (
     read_pattern,
 )
 from opwright.backends.dialect.sections import SECTIONS, SectionKind
+from opwright.backends.dialect.texts import (
+    read_code,
+    read_header,
+    read_identifier,
+    read_part,
+    read_qualified_name,
+    read_text,
+    read_word,
+)
 from opwright.dialects.field import (
     FLAG,
     OWN_OPERATOR_FIELDS,
@@ -33,17 +42,7 @@ from opwright.dialects.field import (
     list_of_schema,
     mapping_schema,
 )
-from opwright.dialects.values import (
-    Releases,
-    read_code,
-    read_fields,
-    read_header,
-    read_identifier,
-    read_part,
-    read_qualified_name,
-    read_text,
-    read_word,
-)
+from opwright.dialects.values import Releases, read_fields
 from opwright.model.dispatch_key import Allocation
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard, HeadOptions
 from opwright.release.rules import Rules

@@ -6,8 +6,9 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.backends.dialect.sections import DENSE, SectionKind
+from opwright.backends.dialect.texts import read_text, read_word
 from opwright.dialects.field import TEXT, Field, choice
-from opwright.dialects.values import RELEASE_FIELDS, Releases, read_fields, read_text, read_word
+from opwright.dialects.values import RELEASE_FIELDS, Releases, read_fields
 from opwright.model.dispatch_key import KEYS
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.expect import expect_sequence

@@ -6,9 +6,10 @@ from typing import Final
 
 from opwright.backends import codes
 from opwright.backends.dialect.sections import SectionKind
+from opwright.backends.dialect.texts import read_identifier, read_part, read_qualified_name
 from opwright.dialects.field import TEXT, Field
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
-from opwright.dialects.values import read_fields, read_identifier, read_part, read_qualified_name
+from opwright.dialects.values import read_fields
 from opwright.model.dispatch_key import DispatchKey
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean

@@ -17,11 +17,11 @@ from opwright.libraries.dialect.namespaces import entries_by_namespace
 from opwright.libraries.operator_library import OperatorLibrary, OwnWrappers
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DispatchKey
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_namespace, read_written_schema
-from opwright.schema.type_parser import DISPATCHER
+from opwright.schema.parser import read_namespace
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.yaml import load_yaml
+from opwright.syntax.dispatcher_schemas import DISPATCHER, read_written_schema
 from opwright.workspace.named_files import read_named_file
 
 #: The fields of the head that are those of a library file. `includes` is none: a library's declare its kernels.

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from opwright.backends.dispatch.registrations import RegisteredKernel, Registrations
-from opwright.backends.dispatch.runtime_keys import KeyFallback, KeyKind, RuntimeKey, backends_of, runtime_keys
+from opwright.backends.dispatch.runtime_keys import (
+    KeyFallback,
+    KeyKind,
+    RuntimeKey,
+    backends_of,
+    composite_keys,
+    runtime_keys,
+)
 from opwright.backends.external_backend import BackendEntry
 from opwright.backends.operator_names import (
     CALLED_BY_COMPOSITES,
@@ -32,7 +39,6 @@ from opwright.model.dispatch_key import (
     COMPOSITE_IMPLICIT_NESTED,
     CPU,
     DispatchKey,
-    composite_keys,
 )
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction

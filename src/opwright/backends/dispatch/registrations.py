@@ -24,6 +24,7 @@ from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.emitter import Job, per_job
 from opwright.libraries.emit.parts import library_parts
 from opwright.libraries.emit.sources import source_sections
+from opwright.libraries.kernels import python_function
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
@@ -186,8 +187,8 @@ def _of_libraries(job: Job) -> Iterator[KeyedKernel]:
     for library in job.of(RunLibraries).libraries:
         for function in library.catalog.functions:
             for kernel in function.kernels.values():
-                if kernel.python:
-                    yield function, kernel.key.name, RegisteredKernel(RegistrationKind.kernel, kernel.python)
+                if python_function(kernel):
+                    yield function, kernel.key.name, RegisteredKernel(RegistrationKind.kernel, python_function(kernel))
 
 
 def _of_library(key: str, expression: str) -> RegisteredKernel:
@@ -254,13 +255,13 @@ def _callee(function: NativeFunction, backend: Backend) -> str:
     kernel = backend.kernels.get(function)
     if kernel is None:
         return ""
-    return backend.callees.get(function) or kernel.python or f"{backend.owner(kernel)}::{kernel.name}"
+    return backend.callees.get(function) or python_function(kernel) or f"{backend.owner(kernel)}::{kernel.name}"
 
 
 def _functionalization(function: NativeFunction) -> RegisteredKernel:
     composite = function.kernels.get(COMPOSITE_IMPLICIT)
     if composite is not None:
-        name = composite.python or f"{composite.namespace}::{composite.name}"
+        name = python_function(composite) or f"{composite.namespace}::{composite.name}"
         return RegisteredKernel(RegistrationKind.kernel, name)
     kernel = f"at::functionalization::{native.name(function.schema)}"
     return RegisteredKernel(RegistrationKind.functionalization, kernel)

@@ -16,13 +16,16 @@ from functools import cache
 from typing import Final
 
 from opwright.model.dispatch_key import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_EXPLICIT_NON_FUNCTIONAL,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_IMPLICIT_NESTED,
     DEVICES,
     FUNCTIONALITIES,
     KEYS,
     LIBRARY_KEYS,
     Device,
     DispatchKey,
-    composite_keys,
 )
 from opwright.source.records import NamedTuple
 
@@ -316,3 +319,18 @@ def _aliases(key: RuntimeKey) -> str:
     if key.kind is KeyKind.autograd:
         return "CompositeImplicitAutograd, if they have none for the device, or Autograd"
     return ""
+
+
+def composite_keys(key: DispatchKey) -> tuple[DispatchKey, ...]:
+    """Composite keys whose kernels serve a device's key that has none, in the order in which PyTorch asks them.
+
+    >>> from opwright.model.dispatch_key import key_named
+    >>> [composite.name for composite in composite_keys(key_named("SparsePrivateUse1"))]
+    ['CompositeExplicitAutograd', 'CompositeImplicitAutograd']
+    """
+    functionality = key.name.removesuffix(key.backend)
+    if functionality == "NestedTensor":
+        return COMPOSITE_IMPLICIT_NESTED, COMPOSITE_IMPLICIT
+    if functionality == "Sparse" or (key.device is not None and key.device.is_functionalized):
+        return COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
+    return COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT

@@ -38,14 +38,9 @@ NOTHING_SAID: Final = Differentiability(None, None)
 
 
 def read_differentiability(
-    node: Node | None, function: NativeFunction, report: Diagnostics, checker: FormulaChecker
+    node: Node, function: NativeFunction, report: Diagnostics, checker: FormulaChecker
 ) -> Differentiability:
-    """What the field says of the outputs of a function. What an operator saves and does not return gets no gradient."""
-    saved = function.library_fields.saved
-    if node is None and saved:
-        return Differentiability(tuple([result.name not in saved for result in function.schema.returns]), None)
-    if node is None:
-        return NOTHING_SAID
+    """What the field says of the outputs of a function."""
     if not isinstance(node, SequenceNode):
         message = f"`output_differentiability` is {node.description}, not a list"
         help = f"write a list: `[{node.value}]`" if isinstance(node, Scalar) else ""

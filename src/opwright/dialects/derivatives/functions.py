@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from opwright.dialects.derivatives.entry import NOTHING_SAID, Differentiability
 from opwright.dialects.nearest import schema_span
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction, ViewGroup
@@ -34,8 +35,16 @@ class FunctionIndex:
         for group in catalog.view_groups:
             for function in group.functions() if isinstance(group, ViewGroup) else (group,):
                 self._by_root.setdefault(function.root_name, []).append(function)
-                if function.library_fields.returned_from is None:
-                    self._by_name[_written_schema(function).name.text] = function
+                if (written := self.written_schema(function)) is not None:
+                    self._by_name[written.name.text] = function
+
+    def written_schema(self, function: NativeFunction) -> FunctionSchema | None:
+        """The schema by which entries name a function; None for one that they do not name."""
+        return function.schema
+
+    def unstated(self, _function: NativeFunction) -> Differentiability:
+        """What holds for the outputs of a function where an entry says nothing of them."""
+        return NOTHING_SAID
 
     def find(self, scalar: Scalar, report: Diagnostics) -> NativeFunction | None:
         """Function whose schema is the text of a scalar; None if there is none, which is reported."""
@@ -46,7 +55,7 @@ class FunctionIndex:
         name = text if end < 0 else text[:end]
         function = self._by_name.get(name)
         # The author of a library may copy a schema that is not in its normal form.
-        if function is not None and text in (str(_written_schema(function)), function.schema.written_text):
+        if function is not None and text in (str(self.written_schema(function)), function.schema.written_text):
             return function
         if function is None and self.may_lack(name):
             # The fault follows from that of the function's entry, which is reported.
@@ -85,7 +94,7 @@ class FunctionIndex:
             message,
             scalar.span,
             label="here",
-            help=f"write `{prefix}{_written_schema(function)}`",
+            help=f"write `{prefix}{self.written_schema(function)}`",
             also=(Label(schema_span(function), f"in {self._place}", primary=False),),
         )
 
@@ -122,8 +131,3 @@ class FunctionIndex:
                     scalar.span,
                     also=(Label(schema_span(function), "declared here", primary=False),),
                 )
-
-
-def _written_schema(function: NativeFunction) -> FunctionSchema:
-    """The schema of the entry of a function, which may have another one."""
-    return function.library_fields.written or function.schema

@@ -142,7 +142,12 @@ class _Loader:
         if function is None:
             self._check_expressions(node)
             return
-        outputs = read_differentiability(node.get(DIFFERENTIABILITY), function, report, self._checker)
+        stated = node.get(DIFFERENTIABILITY)
+        outputs = (
+            self._functions.unstated(function)
+            if stated is None
+            else read_differentiability(stated, function, report, self._checker)
+        )
         by_key: dict[str, DifferentiabilityInfo] = {}
         for key, formulas in self._formulas(node, report):
             self._keys.add(key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.dialects.cpp_expressions import read_condition, split_cpp
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER, KERNEL_NAMESPACES, default_kernel_name, split_kernel
 from opwright.dialects.native_functions.entry_builder import (
     EntryBuilder,
@@ -43,60 +42,52 @@ _TOGETHER: Final = (
 
 def read_dispatch(node: Node, builder: EntryBuilder) -> None:
     """Reads the table. Kernels of ignored keys are checked and left out; an empty value counts as no table."""
-    if isinstance(node, Scalar) and node.kind == "null":
+    table = read_table(node, builder)
+    if table is None:
         return
     kernels: dict[DispatchKey, Kernel] = {}
     builder.kernels = kernels
-    in_library = not builder.context.library.keeps_conventions
-    if in_library and isinstance(node, Scalar) and node.kind == "str":
-        _read_keys_alone(node, builder, kernels)
-        return
-    if not isinstance(node, MappingNode):
-        before, _, after = node.value.partition(":") if isinstance(node, Scalar) else ("", "", "")
-        help = f"write `{{{before}: {after}}}`, with a blank" if after.isidentifier() else ""
-        if before.isidentifier() and not after:
-            help = f"write for instance `{{CPU: {before}}}`"
-        builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels", help)
-        return
     ignored = builder.context.ignored_keys
-    keys_by_name = builder.context.keys_of
     structured, tree = builder.structured, builder.context.tree
     seen: set[DispatchKey] = set()
-    for key, value in node.entries:
-        keys = keys_by_name.get(key.value) or _read_keys(key, builder)
-        condition: str | None = ""
-        if builder.context.read_implementations is not None and _has_implementations(value):
-            for kernel_key in keys:
-                _add_key(kernel_key, key, seen, builder)
-            kernels.update(
-                {
-                    implementation.key: implementation
-                    for implementation in builder.context.read_implementations(value, keys, builder)
-                }
-            )
+    for key, value in table.entries:
+        keys = read_keys(key, builder)
+        named = read_kernel(value, builder)
+        if named is None:
             continue
-        if in_library and isinstance(value, MappingNode):
-            value, condition = _read_conditional(value, builder)
-        if not isinstance(value, Scalar) or value.kind != "str" or condition is None:
-            if condition is not None:
-                builder.fault(codes.NATIVE_KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
-            continue
-        namespace, name = read_kernel_name(value, builder)
+        namespace, name = named
         for kernel_key in keys:
-            _add_key(kernel_key, key, seen, builder)
+            add_key(kernel_key, key, seen, builder)
             if kernel_key not in ignored:
-                is_structured = structured and (kernel_key.has_structured or (in_library and kernel_key.is_dense))
                 has_wrappers = kernel_key.allocation is not None
                 if structured and tree is not None and kernel_key.name in tree.structured_keys and not has_wrappers:
                     _report_structured(kernel_key, key, builder)
-                kernels[kernel_key] = Kernel(kernel_key, name, namespace, is_structured, condition)
+                kernels[kernel_key] = Kernel(kernel_key, name, namespace, structured and kernel_key.has_structured)
             else:
                 builder.has_ignored_kernels = True
 
 
-def _has_implementations(value: Node) -> bool:
-    """Whether a value has several kernels, or one that is no C++ function."""
-    return isinstance(value, SequenceNode) or (isinstance(value, MappingNode) and value.get("python") is not None)
+def read_table(node: Node, builder: EntryBuilder) -> MappingNode | None:
+    """The table; None if it is empty, or something else."""
+    if isinstance(node, MappingNode):
+        return node
+    if isinstance(node, Scalar) and node.kind == "null":
+        return None
+    before, _, after = node.value.partition(":") if isinstance(node, Scalar) else ("", "", "")
+    help = f"write `{{{before}: {after}}}`, with a blank" if after.isidentifier() else ""
+    if before.isidentifier() and not after:
+        help = f"write for instance `{{CPU: {before}}}`"
+    builder.kernels = {}
+    builder.wrong_type(node, "dispatch", "a mapping of dispatch keys to kernels", help)
+    return None
+
+
+def read_kernel(value: Node, builder: EntryBuilder) -> tuple[str, str] | None:
+    """Namespace and name of a kernel; None, with a fault, for what is no text."""
+    if isinstance(value, Scalar) and value.kind == "str":
+        return read_kernel_name(value, builder)
+    builder.fault(codes.NATIVE_KERNEL_NAME, f"a kernel is a name, not {value.description}", value.span)
+    return None
 
 
 def _report_structured(kernel_key: DispatchKey, key: Scalar, builder: EntryBuilder) -> None:
@@ -106,7 +97,7 @@ def _report_structured(kernel_key: DispatchKey, key: Scalar, builder: EntryBuild
     builder.fault(codes.KEY_NEEDS_ROW, message, key.span, help=help)
 
 
-def _add_key(kernel_key: DispatchKey, key: Scalar, seen: set[DispatchKey], builder: EntryBuilder) -> None:
+def add_key(kernel_key: DispatchKey, key: Scalar, seen: set[DispatchKey], builder: EntryBuilder) -> None:
     """Counts a key of the table, and reports one that has a kernel already."""
     builder.named_keys += 1
     if kernel_key in seen:
@@ -114,31 +105,10 @@ def _add_key(kernel_key: DispatchKey, key: Scalar, seen: set[DispatchKey], build
     seen.add(kernel_key)
 
 
-def _read_keys_alone(scalar: Scalar, builder: EntryBuilder, kernels: dict[DispatchKey, Kernel]) -> None:
-    """Reads the keys of a kernel that has the name of the operator: `dispatch: CPU, CUDA`."""
-    if builder.schema is None:
-        return
-    name, namespace = default_kernel_name(builder.schema), builder.context.kernel_namespace
-    seen: set[DispatchKey] = set()
-    for key in _read_keys(scalar, builder):
-        _add_key(key, scalar, seen, builder)
-        kernels[key] = Kernel(key, name, namespace, builder.structured and key.is_dense)
-
-
-def _read_conditional(node: MappingNode, builder: EntryBuilder) -> tuple[Node, str | None]:
-    """Name of a kernel with a condition, and the condition; None in its place if there is a fault."""
-    name, condition = node.get("kernel"), node.get("if")
-    if name is None or condition is None or len(node) > 2:
-        message = "a kernel with a condition has the fields `kernel` and `if`"
-        builder.fault(codes.NATIVE_KERNEL_NAME, message, node.span, help="write `{kernel: scale, if: ...}`")
-        return node, None
-    text = read_condition(condition, builder.context.sink)
-    builder.failed |= text is None
-    return name, text
-
-
-def _read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]:
+def read_keys(scalar: Scalar, builder: EntryBuilder) -> tuple[DispatchKey, ...]:
     """Keys that a text such as `CPU, CUDA` names. Reports unknown names and leaves them out."""
+    if scalar.value in builder.context.keys_of:
+        return builder.context.keys_of[scalar.value]
     keys: list[DispatchKey] = []
     sound = True
     start = 0
@@ -379,9 +349,13 @@ def _read_replacement(item: Scalar, replace: dict[str, tuple[Argument, ...]], bu
 
 def _read_arguments(item: Scalar, start: int, builder: EntryBuilder) -> tuple[Argument, ...]:
     """Arguments in a line from `start` on, separated by commas."""
-    parts = split_cpp(item.value[start:])
-    arguments = [_read_precomputed_argument(item, start + begin, start + stop, builder) for begin, stop in parts]
-    return tuple([argument for argument in arguments if argument is not None])
+    arguments = []
+    for part in item.value[start:].split(","):
+        begin = start + len(part) - len(part.lstrip())
+        argument = _read_precomputed_argument(item, begin, begin + len(part.strip()), builder)
+        arguments += [argument] if argument is not None else []
+        start += len(part) + 1
+    return tuple(arguments)
 
 
 def _read_precomputed_argument(item: Scalar, begin: int, stop: int, builder: EntryBuilder) -> Argument | None:

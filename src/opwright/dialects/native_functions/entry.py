@@ -37,7 +37,7 @@ def load_entry(node: MappingNode, context: EntryContext) -> UnlinkedFunction | N
             elif context.extra_keys is None or key.value not in context.extra_keys:
                 _report_field(key, context, builder)
         elif row.is_late:
-            late.append((row, value))
+            late.append((context.fields.get(key.value, row), value))
         else:
             read_value = row.reader(value, builder)
             if read_value is not None and row.attribute:
@@ -58,7 +58,7 @@ def _report_field(key: Scalar, context: EntryContext, builder: EntryBuilder) -> 
     if context.tree is not None and key.value in context.tree.fields:
         context.note_unread(key)
         return
-    names = [*ROWS_BY_NAME, *context.fields, *(() if context.extra_keys is None else context.extra_keys.names)]
+    names = [*{**ROWS_BY_NAME, **context.fields}, *(() if context.extra_keys is None else context.extra_keys.names)]
     help: str | Suggestion = did_you_mean_key(key, builder.node, names)
     if key.value in context.head_names:
         help = f"write `{key.value}` in the head of the file, beside `operators`"
@@ -72,7 +72,7 @@ def _read_extra_keys(builder: EntryBuilder, extra_keys: ExtraKeys) -> None:
     if values is None:
         builder.failed = True
     else:
-        builder.library_fields = builder.library_fields._replace(values=values)
+        builder.values = values
 
 
 def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
@@ -98,7 +98,8 @@ def _build_function(builder: EntryBuilder) -> UnlinkedFunction | None:
         kernels=kernels,
         has_ignored_kernels=builder.has_ignored_kernels,
         library=builder.context.library,
-        library_fields=builder.library_fields,
+        guest_fields=builder.context.make_guest_fields(**builder.guest_fields) if builder.guest_fields else None,
+        values=builder.values,
     )
 
 

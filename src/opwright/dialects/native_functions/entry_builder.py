@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from opwright.dialects.field import Field
 from opwright.dialects.names import unread_message
 from opwright.model.dispatch_key import DispatchKey, dispatch_keys
-from opwright.model.library import NO_LIBRARY_FIELDS, PYTORCH, Library, LibraryFields
-from opwright.model.native_function import EntryFields, Kernel
+from opwright.model.extra_values import NO_VALUES
+from opwright.model.library import PYTORCH, Library
+from opwright.model.native_function import EntryFields, GuestFields, Kernel
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
-from opwright.schema.normal_form import NormalForm, normal_form
-from opwright.schema.type_parser import STRICT, Grammar
+from opwright.schema.parser import STRICT, Grammar
 from opwright.source.codes import UNREAD_FIELD, WRONG_SHAPE
-from opwright.source.diagnostic import Diagnostics, Label, Suggestion, did_you_mean
-from opwright.source.expect import check_unique_keys
+from opwright.source.diagnostic import Diagnostics, Label, Suggestion
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
@@ -33,14 +32,14 @@ class EntryContext:
 
     `all_tags` says that `tags.yaml` has no fault. Only then is an unknown tag a mistake of the entry. `library` is the
     library of the operators: an entry that names no namespace is in its own. `fields` has those that entries may have
-    besides PyTorch's, and `head_names` those of the head of the file. `keys` has the dispatch keys that entries may
+    besides PyTorch's, or that stand in the place of one that is late, `make_guest_fields` makes a record of those that
+    are no `EntryFields`, and `head_names` those of the head of the file. `keys` has the dispatch keys that entries may
     name. With `only_schemas`, other libraries define the operators, so entries need not say more than the schema.
     `extra_keys` are those that plug-ins declare, with the values that they have in the release of `releases`. `grammar`
     is the spelling of the schemas. `kernel_namespace` is the C++ namespace of kernels whose names have none. `tree` is
-    what a tree between releases shows: fields that only its generator reads are ignored with a note.
-    `absent_types` are base types that the release does not have, with the reason. `read_implementations` reads a list
-    of kernels for one key. With `const_ref_excludes_out`, functions with out
-    arguments cannot have `use_const_ref_for_mutable_tensors`.
+    what a tree between releases shows: fields that only its generator reads are ignored with a note. `absent_types` are
+    base types that the release does not have, with the reason. With `const_ref_excludes_out`, functions with out
+    arguments cannot have `use_const_ref_for_mutable_tensors`. `check_more` reports what breaks rules of a guest.
     """
 
     def __init__(
@@ -52,6 +51,7 @@ class EntryContext:
         all_tags: bool = True,
         library: Library = PYTORCH,
         fields: Mapping[str, EntryField] | None = None,
+        make_guest_fields: Callable[..., GuestFields | None] = lambda **_: None,
         head_names: Container[str] = (),
         keys: Mapping[str, DispatchKey] | None = None,
         only_schemas: bool = False,
@@ -60,8 +60,8 @@ class EntryContext:
         grammar: Grammar = STRICT,
         kernel_namespace: str | None = None,
         tree: TreeFacts | None = None,
-        read_implementations: ImplementationsReader | None = None,
         const_ref_excludes_out: bool = True,
+        check_more: Callable[[EntryBuilder, FunctionSchema], None] | None = None,
         absent_types: Mapping[str, str] | None = None,
     ) -> None:
         self.tags: Final = tags
@@ -70,6 +70,7 @@ class EntryContext:
         self.sink: Final = sink
         self.library: Final = library
         self.fields: Final = fields or {}
+        self.make_guest_fields: Final = make_guest_fields
         self.head_names: Final = head_names
         self.extra_keys: Final = extra_keys
         self.releases: Final = releases
@@ -78,8 +79,8 @@ class EntryContext:
         self.keys: Final = keys or {key.name: key for key in dispatch_keys()}
         self.only_schemas: Final = only_schemas
         self.tree: Final = tree
-        self.read_implementations: Final = read_implementations
         self.const_ref_excludes_out: Final = const_ref_excludes_out
+        self.check_more: Final = check_more
         self.absent_types: Final = absent_types or {}
         self._noted: Final[set[str]] = set()
         #: Keys by the text in the file: few different texts occur, each many times.
@@ -99,7 +100,7 @@ Reader = Callable[[Node, "EntryBuilder"], object]
 class EntryField(NamedTuple):
     """A field of an entry: what documentation says of it, its reader, and the attribute of functions with its value.
 
-    The attribute is one of `EntryFields` or, for libraries, of `LibraryFields`. Without one, the reader itself sets
+    The attribute is one of `EntryFields` or, for guests, of their `GuestFields`. Without one, the reader itself sets
     what it reads. Explanations say the `fact` of functions whose value is not the default, with the value in place of
     `{}`; they show other fields elsewhere. A field that `is_late` depends on others, and is read last. The entries of
     libraries have the fields that are `in_libraries`.
@@ -113,10 +114,6 @@ class EntryField(NamedTuple):
     in_libraries: bool = True
 
 
-#: Reads the kernels that a list has for keys; gives none if there is a fault.
-ImplementationsReader = Callable[[Node, Sequence[DispatchKey], "EntryBuilder"], list[Kernel]]
-
-
 class EntryBuilder(EntryFields):
     """An entry while it is read: the values of its fields, and whether any has a fault.
 
@@ -124,8 +121,8 @@ class EntryBuilder(EntryFields):
     """
 
     __slots__ = (
-        *("context", "failed", "has_ignored_kernels", "internal_schema", "kernels", "library_fields", "named_keys"),
-        *("namespace", "node", "schema"),
+        *("context", "failed", "guest_fields", "has_ignored_kernels", "internal_schema", "kernels", "named_keys"),
+        *("namespace", "node", "schema", "values"),
     )
 
     def __init__(self, node: MappingNode, context: EntryContext) -> None:
@@ -139,14 +136,15 @@ class EntryBuilder(EntryFields):
         self.kernels: dict[DispatchKey, Kernel] | None = None
         self.named_keys = 0
         self.has_ignored_kernels = False
-        self.library_fields: LibraryFields = NO_LIBRARY_FIELDS
+        self.guest_fields: Final[dict[str, object]] = {}
+        self.values = NO_VALUES
 
     def set_field(self, name: str, value: object) -> None:
         """Sets one of the fields of functions, or of those that PyTorch's entries lack."""
         if hasattr(self, name):
             setattr(self, name, value)
         else:
-            self.library_fields = self.library_fields._replace(**{name: value})  # type: ignore[arg-type]
+            self.guest_fields[name] = value
 
     def fault(
         self,
@@ -161,13 +159,6 @@ class EntryBuilder(EntryFields):
         """Reports a fault; the entry is then left out of the catalog."""
         self.failed = True
         self.context.sink.error(code, message, at, label=label, help=help, also=also)
-
-    def check_fields(self, node: MappingNode, names: Sequence[str], code: str, owner: str) -> None:
-        """Reports repeated keys of a mapping (E0107), and those that `owner` (such as `a reference has`) lacks."""
-        check_unique_keys(node, self.context.sink)
-        for key, _ in node.entries:
-            if key.value not in names:
-                self.fault(code, f"{owner} no field `{key.value}`", key.span, help=did_you_mean(key.value, names))
 
     def schema_fault(self, fault: SchemaFault, scalar: Scalar) -> None:
         """Reports a fault in schema text that is the value of a scalar, and the others of the text."""
@@ -246,26 +237,26 @@ def return_span(node: MappingNode, returns: Sequence[str], index: int) -> Span:
 
 
 def _part_span(func: Scalar, text: str, before: Sequence[str] | None = None) -> Span:
-    """Span of an argument, or of the return that follows others, in a schema or in the normal form of it."""
-    for form in _forms(func.value):
-        start = 0
-        if before is not None:
-            start = form.text.rfind(") -> ") + 1
-            for other in before:
-                start = _find_words(form.text, other, start) + len(other)
-        start = _find_words(form.text, text, start)
-        if start >= 0:
-            return func.span_of(form.given_offset(start), form.given_offset(start + len(text) - 1) + 1)
-    return func.span
+    """Span of an argument, or of the return that follows others, in a schema, which may have other blanks."""
+    schema, start = func.value, 0
+    if before is not None:
+        start = schema.rfind("->")
+        for other in before:
+            match = _spelt(other).search(schema, start)
+            start = start if match is None else match.end()
+    match = _spelt(text).search(schema, start)
+    return func.span if match is None else func.span_of(*match.span())
 
 
-def _forms(schema: str) -> Iterator[NormalForm]:
-    """A schema as it is written, and its normal form, in which its parts are if they are not in the first one."""
-    yield NormalForm([(schema, 0, len(schema))])
-    try:
-        yield normal_form(schema, 0)
-    except SchemaFault:
-        return
+def _spelt(part: str) -> re.Pattern[str]:
+    """A pattern of the texts that mean the same part of a schema to the dispatcher: `Tensor! x` is `Tensor(a!) x`."""
+    tokens = re.findall(r"\(\w+!\)|\w+|\S", part)
+    spelt = [rf"(?:{re.escape(token)}|!)" if token.endswith("!)") else re.escape(token) for token in tokens]
+    return re.compile(rf"(?<!\w){_BLANKS.join(spelt)}(?!\w)")
+
+
+#: What may stand between two tokens of a schema.
+_BLANKS: Final = r"(?:\s|\\\n|#[^\n]*(?:\n|\Z))*"
 
 
 def _find_words(schema: str, text: str, after: int) -> int:

@@ -11,13 +11,7 @@ from opwright.dialects.native_functions.entry_builder import EntryBuilder, Entry
 from opwright.model.native_function import DeviceCheck
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import OperatorName
-from opwright.schema.parser import (
-    check_separators,
-    read_namespace,
-    read_operator_name,
-    read_schema,
-    read_written_schema,
-)
+from opwright.schema.parser import check_separators, read_namespace, read_operator_name
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.nodes import Node, Scalar, SequenceNode
@@ -44,11 +38,9 @@ def _read_func(node: Node, builder: EntryBuilder) -> None:
             )
             return
     try:
+        schema = grammar.read_schema(text, start)
         if grammar.is_strict:
-            schema = read_schema(text, start)
             check_separators(schema, text, start)
-        else:
-            schema = read_written_schema(text, start, grammar)
         builder.schema = schema
     except SchemaFault as fault:
         builder.schema_fault(fault, node)

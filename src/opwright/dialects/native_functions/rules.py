@@ -24,9 +24,7 @@ from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import DeviceCheck, Kernel, Precomputed
 from opwright.release.operator_names.loading import KEYWORD_ARGUMENTS, UNSEEDED_DROPOUTS, UNSEEDED_PARTS
 from opwright.schema.base_types import LEARNED_TYPES, row_help
-from opwright.schema.defaults import holds_default
 from opwright.schema.function import Argument, Arguments, FunctionSchema, Return
-from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import SYMINT, BaseType, ClassType, DispatcherType, ListType, OptionalType, Type
 from opwright.source import codes
 from opwright.source.diagnostic import did_you_mean
@@ -114,19 +112,6 @@ def _has_absent_type(builder: EntryBuilder, schema: FunctionSchema) -> bool:
                 codes.UNKNOWN_TYPE, f"unknown type `{name}`", argument_span(builder.node, item.text), help=help
             )
     return True
-
-
-def missing_form(schema: FunctionSchema) -> str:
-    """What in the schema of a library has no form in C++; empty if all has one.
-
-    >>> from opwright.schema.parser import read_written_schema
-    >>> missing_form(read_written_schema("f(Future(Tensor) x) -> ()"))
-    '`Future(Tensor) x` has no form in C++'
-    """
-    arguments, _ = _arguments_without_form(schema.arguments, False)
-    returns = [schema.returns[index].text for index in _returns_without_form(schema.returns, False)]
-    texts = [*[argument.text for argument in arguments], *returns]
-    return f"`{texts[0]}` has no form in C++" if texts else ""
 
 
 def _type_help(type: Type) -> str:
@@ -228,9 +213,8 @@ def check_entry(
     """Reports each rule between fields that the entry breaks."""
     check_types(builder, schema)
     library = builder.context.library
-    if not library.keeps_conventions and library.defines_operators:
-        _check_tags(builder, schema)
-        _check_held_defaults(builder, schema)
+    if builder.context.check_more is not None:
+        builder.context.check_more(builder, schema)
     if schema.arguments.out:
         _check_out(builder)
     elif schema.name.overload.endswith("out"):
@@ -264,27 +248,6 @@ def check_entry(
         builder.fault(codes.FOREACH_CHECK, message, at, help="write `device_check: NoCheck`")
     if _SEEDED not in tags and library.defines_operators and _draws_numbers(schema, by_name=library.known_by_name):
         _report_seed(builder, schema)
-
-
-def _check_tags(builder: EntryBuilder, schema: FunctionSchema) -> None:
-    """Checks that PyTorch's tracing takes the operator for what its tags say."""
-    for tag in sorted(builder.tags):
-        fits, meaning = TAG_RULES.get(tag, (None, ""))
-        if fits is not None and not fits(schema):
-            message = f"`{schema.name}` cannot have the tag `{tag}`: such an operator {meaning}"
-            builder.fault(codes.TAG_MISFIT, message, item_span(builder.node, "tags", tag), help="remove the tag")
-
-
-def _check_held_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
-    """Warns of defaults that the dispatcher takes, and that kernels in C++ cannot receive."""
-    for argument in schema.arguments.all:
-        if argument.default is not None and not holds_default(argument.type, argument.default):
-            message = f"`{argument.type.text}` cannot hold `{argument.default}`, the default of `{argument.name}`"
-            help = f"write `{argument.type.text}?`" if argument.default == "None" else ""
-            if argument.type.text == "float?" and argument.default.lstrip("+-").isdigit():
-                help = f"write `{argument.default}.0`"
-            at = argument_span(builder.node, argument.text)
-            builder.context.sink.warning(codes.MISFIT_DEFAULT, message, at, help=help)
 
 
 def _check_out(builder: EntryBuilder) -> None:

@@ -7,15 +7,14 @@ overload if it has an out overload but no functional one. Both call an existing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from opwright.dialects.native_functions.operations import Operation
 from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.nearest import nearest_overload
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
-from opwright.model.library import NO_LIBRARY_FIELDS
-from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
+from opwright.model.native_function import GuestFields, Kernel, UnlinkedFunction
 from opwright.release.operator_names.loading import (
     LONE_OUT_OVERLOADS,
     SET_OPERATORS,
@@ -254,25 +253,18 @@ def _functional_schema(schema: FunctionSchema) -> FunctionSchema:
 def _synthesize(base: UnlinkedFunction, schema: FunctionSchema, tag_by_kind: bool) -> UnlinkedFunction:
     kernel = schema.name.unambiguous if schema.kind is SchemaKind.out else schema.name.name
     tags = frozenset(("generated", "out") if tag_by_kind else ("generated",))
-    return synthesized(base, schema, kernel, tags, _OF_FORMS)
-
-
-#: What differs in a form that `autogen` asks for: its group has the outputs and the requirements, and its schema says
-#: what is written.
-_OF_FORMS: Final = {
-    name: NO_LIBRARY_FIELDS._asdict()[name]
-    for name in ("alias_analysis", "allows_overlap", "doc", "outputs", "requirements", "serves_inplace")
-}
+    return synthesized(base, schema, kernel, tags, base.guest_fields and base.guest_fields.of_form())
 
 
 def synthesized(
-    base: UnlinkedFunction, schema: FunctionSchema, kernel: str, tags: frozenset[str], differing: Mapping[str, object]
+    base: UnlinkedFunction,
+    schema: FunctionSchema,
+    kernel: str,
+    tags: frozenset[str],
+    guest_fields: GuestFields | None,
 ) -> UnlinkedFunction:
-    """An overload made from another one, with a kernel of that name for all devices.
-
-    `differing` are the fields of libraries in which it differs.
-    """
+    """An overload made from another one, with a kernel of that name for all devices."""
     if base.schema.has_symint:
         kernel += "_symint"
-    fields = MadeFields({"tags": tags | base.tags & _INHERITED_TAGS}, differing)
-    return base.made(schema, Kernel(COMPOSITE_EXPLICIT, kernel, base.library.native, False), fields)
+    called = Kernel(COMPOSITE_EXPLICIT, kernel, base.library.native, False)
+    return base.made(schema, called, {"tags": tags | base.tags & _INHERITED_TAGS}, guest_fields)

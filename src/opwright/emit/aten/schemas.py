@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from opwright.cpp.text import string_literal
@@ -45,7 +45,16 @@ def _tag_vectors(functions: Iterable[NativeFunction]) -> dict[frozenset[str], _T
     return vectors
 
 
-def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _TagVector]) -> str:
+def schema_text(function: NativeFunction) -> str:
+    """The schema as an expression."""
+    return string_literal(function.schema.written_text)
+
+
+def _registration(
+    function: NativeFunction,
+    vectors: Mapping[frozenset[str], _TagVector],
+    schema: Callable[[NativeFunction], str] = schema_text,
+) -> str:
     """Statement that declares an overload, after the vector of its tags if no overload before has them."""
     definition, name = "", "{}"
     if function.tags:
@@ -53,17 +62,15 @@ def _registration(function: NativeFunction, vectors: Mapping[frozenset[str], _Ta
         if first is function:
             members = ", ".join([f"at::Tag::{tag}" for tag in sorted(function.tags)])
             definition = f"const std::vector<at::Tag> {name} = {{{members}}};\n"
-    schema = string_literal(function.schema.written_text)
-    if function.library_fields.alias_analysis:
-        kind = function.library_fields.alias_analysis.upper()
-        schema = f"torch::schema({schema}, c10::AliasAnalysisKind::{kind})"
-    return f"{definition}m.def({schema}, {name});\n"
+    return f"{definition}m.def({schema(function)}, {name});\n"
 
 
-def registrations(functions: Sequence[NativeFunction]) -> list[str]:
-    """Statements that declare the overloads of one library."""
+def registrations(
+    functions: Sequence[NativeFunction], schema: Callable[[NativeFunction], str] = schema_text
+) -> list[str]:
+    """Statements that declare the overloads of one library, with expressions for their schemas."""
     vectors = _tag_vectors(functions)
-    return [_registration(function, vectors) for function in functions]
+    return [_registration(function, vectors, schema) for function in functions]
 
 
 @per_job

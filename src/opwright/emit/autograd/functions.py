@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.dialects.derivatives.kept_results import differentiable_results
 from opwright.emit.autograd.kernels import autograd_emitter
 from opwright.emit.autograd.nodes import GraphNode, Step, all_nodes
 from opwright.emit.emitter import AnyEmitter, FragmentContext, Job, Slots
@@ -34,7 +33,7 @@ def declaration(node: GraphNode, rules: Rules) -> str:
     released = [statement for field in node.saved for statement in field.released]
     fields = [declared for field in node.saved for declared in field.fields]
     sizes = [f"size_t {name}_size_;" for name in node.lists]
-    if node.kept_messages:
+    if node.info.constant_results:
         sizes.append("bool is_differentiated_again_ = false;")
     return f"""\
 #ifdef _WIN32
@@ -142,9 +141,9 @@ def _several(step: Step) -> str:
 def _body(node: GraphNode) -> str:
     """Statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
-    if node.kept_messages:
-        messages = ", ".join([f'"{message}"' for message in node.kept_messages])
-        before = sum(differentiable_results(node.info))
+    if node.info.constant_results:
+        messages = ", ".join([f'"{result.message}"' for result in node.info.constant_results])
+        before = sum(node.info.differentiable_results)
         lines.insert(0, f"  check_kept(grads, {before}, {{{messages}}});")
     if any(step.needs_defined for step in node.steps):
         lines.append("  bool any_grad_defined = any_variable_defined(grads);")
@@ -232,8 +231,9 @@ static variable_list {op}_apply_functional(
 def _apply(node: GraphNode, unpacked: str, called: str) -> str:
     """Method that works out gradients."""
     body = f"{unpacked}\n{called}"
-    if node.kept_messages:
-        body = f'  TORCH_CHECK_NOT_IMPLEMENTED(!is_differentiated_again_, "{node.kept_messages[0]}");\n{body}'
+    if node.info.constant_results:
+        message = node.info.constant_results[0].message
+        body = f'  TORCH_CHECK_NOT_IMPLEMENTED(!is_differentiated_again_, "{message}");\n{body}'
     return f"""\
 variable_list {node.name}::apply(variable_list&& grads) {{
 {"  " + _LOCK if node.locks else ""}

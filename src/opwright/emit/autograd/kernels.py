@@ -83,18 +83,6 @@ def has_kernel(function: DifferentiableFunction) -> bool:
     return (function.function.needs_derivative or function.has_derivatives) and not is_hand_written(function.function)
 
 
-def recording_operator(function: NativeFunction) -> str:
-    """Name of the operator that records calls with the gradients and tangents of the reference; empty without one.
-
-    The Python package of a library defines it.
-    """
-    is_own = function.has_composite_implicit or any(key.name.startswith("Autograd") for key in function.kernels)
-    if function.library_fields.reference is None or is_own or function.arguments.writes:
-        return ""
-    overload = f".{function.name.overload}" if function.name.overload else ""
-    return f"_{function.name.name}_reference{overload}"
-
-
 def gives_list(function: NativeFunction) -> bool:
     """Whether the overload returns a list of tensors, each of which is a view by its index."""
     returns = function.schema.returns

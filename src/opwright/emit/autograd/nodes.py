@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import Final
 
 from opwright.dialects.derivatives.formulas import gradient_indices
-from opwright.dialects.derivatives.kept_results import kept_results, second_gradient_fault
 from opwright.emit.autograd.kernels import has_kernel, view_base
 from opwright.emit.autograd.saved import SavedField, saved_field
 from opwright.emit.emitter import Job, per_job
@@ -128,14 +127,6 @@ class GraphNode:
         parameters = [("size_t", f"{name}_size_") for name in self.lists]
         parameters += [(field.parameter, field.name) for field in self.saved]
         return [*parameters, ("bool", "retain_variables")] if self.info.uses_retain_variables else parameters
-
-    @cached_property
-    def kept_messages(self) -> list[str]:
-        """Messages of the errors that gradients of kept results raise.
-
-        Results without a gradient that formulas of a library read are outputs of the node after those with gradients.
-        """
-        return [second_gradient_fault(self.info, result.name) for result in kept_results(self.info)]
 
 
 def _steps(info: DifferentiabilityInfo) -> tuple[Step, ...]:

@@ -17,7 +17,6 @@ from opwright.emit.autograd.kernels import (
     kernel_text,
     name_in_messages,
     named_head,
-    recording_operator,
     registration,
     returned_value,
 )
@@ -265,7 +264,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
         lines += _complex_statements(wrapper, context)
     if wrapper.forward is Forward.FORMULAS:
         lines += tangent_statements(wrapper, context)
-    elif wrapper.forward is Forward.REFUSED and not recording_operator(function):
+    elif wrapper.forward is Forward.REFUSED and not wrapper.recorder:
         lines.append(refusal(wrapper))
     if wrapper.records:
         lines += _saved_outputs(wrapper, context)
@@ -280,7 +279,7 @@ def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 def _reference_statements(wrapper: Wrapper) -> list[str]:
     """Statement that computes inputs with tangents, for which there is no formula, by the reference."""
     function = wrapper.function
-    name, _, overload = recording_operator(function).partition(".")
+    name, _, overload = wrapper.recorder.partition(".")
     if wrapper.forward is not Forward.REFUSED or not name:
         return []
     schema = f"{function.library.operators}::{function.name.unambiguous}::schema"
@@ -337,7 +336,7 @@ def boxed_kernel(differentiable_function: DifferentiableFunction, rules: Rules) 
     function = differentiable_function.function
     if differentiable_function.infos:
         return ""
-    if recording_operator(function):
+    if differentiable_function.recorder:
         return "torch::CppFunction::makeFromBoxedFunction<&record_by_reference>()"
     if function.library.known_by_name and _is_special(function, rules):
         return ""

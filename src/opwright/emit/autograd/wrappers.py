@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from opwright.convention import public_api
 from opwright.convention.dispatcher import returned_arguments
-from opwright.dialects.derivatives.kept_results import ConstantResult, kept_results
 from opwright.emit.autograd.kernels import changes_arguments, counted_arguments, kernel_name, view_base
 from opwright.model.derivatives import (
     DEFAULT_KEY,
+    ConstantResult,
     Derivative,
     DifferentiabilityInfo,
     DifferentiableFunction,
@@ -98,6 +98,7 @@ class Wrapper(NamedTuple):
     inplace: bool
     over_lists: bool
     kept: tuple[ConstantResult, ...] = ()
+    recorder: str = ""
 
     @property
     def loops(self) -> bool:
@@ -173,7 +174,8 @@ def wrapper(differentiable_function: DifferentiableFunction, key: str) -> Wrappe
         forward_derivatives=forward_derivatives,
         inplace=inplace,
         over_lists=over_lists,
-        kept=kept_results(info) if records and info is not None and info.function is function else (),
+        kept=info.constant_results if records and info is not None and info.function is function else (),
+        recorder=differentiable_function.recorder,
     )
     _check_derivatives(decisions)
     return decisions

@@ -8,6 +8,7 @@ from typing import Final
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.dialects.native_functions.variants import synthesized
 from opwright.libraries import codes
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import (
     Argument,
@@ -31,7 +32,7 @@ CONTRACTS: Final = ("functional", "out", "inplace")
 def result_schema(schema: FunctionSchema) -> FunctionSchema:
     """Schema of the functional overload: what the operator writes are its results, with the names of the arguments.
 
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> print(result_schema(read_written_schema("norm(Tensor! result, Tensor input, float eps) -> ()")))
     norm.functional(Tensor input, float eps) -> Tensor result
     """
@@ -137,7 +138,7 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
     """Overloads for the contracts of functions, whose kernels call them."""
     overloads = []
     for function in functions:
-        fields = function.library_fields
+        fields = library_fields(function)
         written = frozenset([argument.name for argument in _written(function.schema)])
         for contract in fields.contracts:
             schema = _SCHEMAS[contract](function.schema)
@@ -149,5 +150,7 @@ def contract_overloads(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFu
             # What the results were before has no part in them.
             differing |= {"reference": fields.reference} if contract == "functional" else {}
             tags = {"functional": frozenset[str](), "out": fields.made_tags, "inplace": frozenset(("inplace",))}
-            overloads.append(synthesized(function, schema, schema.name.unambiguous, tags[contract], differing))
+            overloads.append(
+                synthesized(function, schema, schema.name.unambiguous, tags[contract], fields.made(**differing))
+            )
     return overloads

@@ -7,12 +7,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.convention import public_api
-from opwright.dialects.derivatives.entry import scope_of
+from opwright.dialects.derivatives.entry import NOTHING_SAID, Differentiability, scope_of
 from opwright.dialects.derivatives.fields import NAME
 from opwright.dialects.derivatives.formula_checks import FormulaChecker
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers, HelperDeclaration
 from opwright.dialects.derivatives.functions import FunctionIndex
-from opwright.dialects.derivatives.kept_results import differentiable_results, kept_results, second_gradient_fault
 from opwright.dialects.derivatives.loader import load_entries
 from opwright.dialects.derivatives.matching import match_derivatives
 from opwright.dialects.dialect import LoadContext
@@ -20,12 +19,13 @@ from opwright.dialects.listed_entries import read_entries
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import DTYPE_CLASSES, OutputOperation, dtype_codes
 from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
 from opwright.libraries.dialect.head import Head
 from opwright.libraries.dialect.python_formulas import NoPython, PythonTranslator
+from opwright.libraries.entry_fields import entry_schema, library_fields, requirements_of
 from opwright.libraries.operator_library import (
-    KeptInPython,
     LibraryDerivatives,
     OperatorLibrary,
     PythonFormula,
@@ -34,20 +34,21 @@ from opwright.libraries.operator_library import (
     gives_list,
     is_tensor_list,
 )
-from opwright.model.declared_outputs import DTYPE_CLASSES, OutputOperation, dtype_codes
+from opwright.libraries.requirements import argument_names
 from opwright.model.derivatives import (
     DEFAULT_KEY,
     NO_DERIVATIVES,
+    ConstantResult,
     Derivative,
     Derivatives,
     DifferentiabilityInfo,
     DifferentiableFunction,
     ForwardDerivative,
     MatchedDerivatives,
+    SavedKind,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import argument_names
-from opwright.schema.function import SchemaKind
+from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.schema.types import ListType
 from opwright.source.codes import DERIVATIVES_FILE_SHAPE
 from opwright.source.diagnostic import Diagnostics, did_you_mean
@@ -154,8 +155,8 @@ def _load_entries(
     declared = {} if includes else _declared_operators(library, functions)
     helpers = FormulaHelpers(helper_names, declared, are_all=not includes)
     checker = FormulaChecker(catalog, helpers, file_sink, strict=context.strict, closed=not includes)
-    index = FunctionIndex(catalog, namespace=names.namespace, place=f"library `{names.namespace}`")
-    derivatives = load_entries(entries, index, checker)
+    index = _LibraryFunctions(catalog, namespace=names.namespace, place=f"library `{names.namespace}`")
+    derivatives = _with_kept_results(load_entries(entries, index, checker))
     callable_names = functions.difference([function.name.name for function in catalog.functions])
     _check_kernels(derivatives, file_sink)
     if not includes:
@@ -172,6 +173,49 @@ def _load_entries(
     called = {name for formula, _ in _formulas(derivatives) for name in called_functions(formula)}
     operators = [name for name in called if name.removesuffix("_symint") in callable_names]
     return LibraryDerivatives(matched, includes, tuple(sorted(operators)), in_python)
+
+
+class _LibraryFunctions(FunctionIndex):
+    """The functions of a library, which entries name by the schemas of its file."""
+
+    def written_schema(self, function: NativeFunction) -> FunctionSchema | None:
+        return entry_schema(function) if library_fields(function).returned_from is None else None
+
+    def unstated(self, function: NativeFunction) -> Differentiability:
+        """What an operator saves and does not return gets no gradient."""
+        saved = library_fields(function).saved
+        if not saved:
+            return NOTHING_SAID
+        return Differentiability(tuple([result.name not in saved for result in function.schema.returns]), None)
+
+
+def _with_kept_results(derivatives: Derivatives) -> Derivatives:
+    """Derivatives with the results without a gradient of which a formula reads the value."""
+    infos = {
+        function: {key: info.replace(constant_results=tuple(_kept_results(info))) for key, info in by_key.items()}
+        for function, by_key in derivatives.infos.items()
+    }
+    return derivatives._replace(infos=infos)
+
+
+def _kept_results(info: DifferentiabilityInfo) -> Iterator[ConstantResult]:
+    saved = {saved.name for saved in info.saved_outputs if saved.kind is SavedKind.VALUE}
+    function = info.function
+    for position, result in enumerate(scope_of(function).results):
+        name = result.name
+        if not info.has_derivatives or name not in saved or info.differentiable_results[position]:
+            continue
+        # What a call of `detach` gives is a constant.
+        read = re.compile(rf"(?<![\w.]){name}\b(?!\s*\.\s*detach\s*\(\s*\))")
+        is_read = any(read.search(derivative.original_formula) for derivative in info.derivatives)
+        if is_read and result.source is not None and result.source.type.text in ("Tensor", "Tensor?"):
+            message = (
+                f"the derivative for {function.namespace}::{entry_schema(function).name} is not implemented with "
+                f"respect to its result '{name}', which a formula reads: a second gradient needs it. Let the formulas "
+                f"read the gradient of '{name}' too, or '{name}.detach()' if it depends on no argument that has a "
+                "gradient."
+            )
+            yield ConstantResult(name, position, name not in library_fields(function).saved, message)
 
 
 def _declared_operators(library: OperatorLibrary, others: Container[str]) -> dict[str, tuple[HelperDeclaration, ...]]:
@@ -227,7 +271,7 @@ def _check_kernels(derivatives: Derivatives, sink: Diagnostics) -> None:
 def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
     """Report tensors that the derivatives of an operator leave out."""
     for function, infos in derivatives.infos.items():
-        name = (function.library_fields.written or function.schema).name
+        name = entry_schema(function).name
         integral = _integral_arguments(function)
         for info in infos.values():
             for argument in info.left_out if info.has_derivatives else ():
@@ -240,7 +284,7 @@ def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
 
 def _integral_arguments(function: NativeFunction) -> frozenset[str]:
     """Arguments whose entry says that they are integers or booleans, which never need a gradient."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     names: set[str] = set()
     for condition in [] if requirements is None else [check.condition for check in requirements.checks]:
         dtypes = [
@@ -328,12 +372,8 @@ class _Maker:
         if len(whole) < len(formulas) or len(tangents) < len(forward):
             return None
         left_out = tuple([argument.name for argument in info.left_out])
-        without_gradient = [
-            KeptInPython(result.position, result.is_returned, second_gradient_fault(info, result.name))
-            for result in kept_results(info)
-        ]
         return PythonGradient(
-            entry.function, whole, differentiable_results(info), tangents, left_out, tuple(without_gradient)
+            entry.function, whole, info.differentiable_results, tangents, left_out, info.constant_results
         )
 
     def _formula(self, info: DifferentiabilityInfo, derivative: Derivative) -> PythonFormula | None:

@@ -13,12 +13,12 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, ValueKind
 from opwright.libraries.dialect.expression_types import ExpressionChecker, expression_of
 from opwright.libraries.dialect.expressions import ExpressionText, free_names, normal_expression, parse_expression
 from opwright.libraries.dialect.outputs import Result, load_outputs
 from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind
-from opwright.model.requirements import DimItem, DimKind, Message, Requirement, TensorDims, index_name, item_name
+from opwright.libraries.requirements import DimItem, DimKind, Message, Requirement, TensorDims, index_name, item_name
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar

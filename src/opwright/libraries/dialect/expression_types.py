@@ -8,6 +8,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import (
+    DTYPES,
+    LEAST_INTEGER,
+    OutputExpression,
+    OutputOperation,
+    ValueKind,
+    ValueType,
+)
 from opwright.libraries.dialect.expressions import (
     ACCEPTED_KINDS,
     DEEPEST,
@@ -17,14 +25,6 @@ from opwright.libraries.dialect.expressions import (
     Function,
     FunctionParameter,
     ParsedExpression,
-)
-from opwright.model.declared_outputs import (
-    DTYPES,
-    LEAST_INTEGER,
-    OutputExpression,
-    OutputOperation,
-    ValueKind,
-    ValueType,
 )
 from opwright.schema.base_types import forms_of
 from opwright.schema.function import FunctionSchema

@@ -10,7 +10,7 @@ from typing import Final
 
 from opwright.dialects.python_source import node_span
 from opwright.libraries import codes
-from opwright.model.declared_outputs import OutputOperation, ValueKind
+from opwright.libraries.declared_outputs import OutputOperation, ValueKind
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice, list_of_schema, mapping_schema
-from opwright.dialects.names import (
-    ARGUMENT_POLICIES,
-    AUTOCAST_DEVICES,
-    CAST_BACK,
-    IDENTIFIER,
-    LIBRARY_POLICIES,
-    split_kernel,
-)
+from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField, key_span
 from opwright.dialects.nearest_key import suggested_key
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import DeclaredOutputs
+from opwright.libraries.dialect.conditions import read_condition
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
 from opwright.libraries.dialect.dims import DIMS
 from opwright.libraries.dialect.head import HEAD_FIELDS, IMPLEMENTS
-from opwright.libraries.dialect.implementations import IMPLEMENTATION_FIELDS, is_python_function
+from opwright.libraries.dialect.implementations import (
+    IMPLEMENTATION_FIELDS,
+    check_fields,
+    is_python_function,
+    read_library_dispatch,
+)
 from opwright.libraries.dialect.outputs import OUTPUT_FIELDS, load_outputs
 from opwright.libraries.dialect.references import REFERENCE, REFERENCE_FIELDS, read_reference
 from opwright.libraries.dialect.requirements import (
@@ -34,11 +33,10 @@ from opwright.libraries.dialect.requirements import (
 )
 from opwright.libraries.dialect.samples import check_sample
 from opwright.libraries.dialect.saved import SAVED, read_saved
-from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, SECTION_FIELDS
+from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, DISPATCH_FIELD, SECTION_FIELDS
 from opwright.libraries.dialect.values import VALUES
-from opwright.model.declared_outputs import DeclaredOutputs
-from opwright.model.library import Autocast
-from opwright.model.requirements import Requirements
+from opwright.libraries.entry_fields import ARGUMENT_POLICIES, AUTOCAST_DEVICES, CAST_BACK, LIBRARY_POLICIES, Autocast
+from opwright.libraries.requirements import Requirements
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
 from opwright.source.diagnostic import did_you_mean
@@ -265,7 +263,7 @@ def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
 def _read_sample_fields(node: MappingNode, builder: EntryBuilder) -> tuple[str, ...]:
     """The samples of a mapping, which says besides what else tests call."""
     sink = builder.context.sink
-    builder.check_fields(node, _SAMPLE_NAMES, codes.SAMPLE_SYNTAX, "samples have")
+    check_fields(node, _SAMPLE_NAMES, codes.SAMPLE_SYNTAX, "samples have", builder)
     calls, drawn, generator = (node.get(name) for name in _SAMPLE_NAMES)
     is_drawn = True if drawn is None else expect_boolean(drawn, "`drawn`", sink)
     builder.failed |= is_drawn is None
@@ -486,6 +484,9 @@ ROWS: Final = (
 
 #: The same, by name.
 ROWS_BY_NAME: Final = {row.field.name: row for row in ROWS}
+
+#: What reads them, and the kernels of entries, which have more forms than those of PyTorch's.
+ENTRY_ROWS: Final = {**ROWS_BY_NAME, DISPATCH_FIELD.name: EntryField(DISPATCH_FIELD, read_library_dispatch)}
 
 #: What documentation says of them.
 LIBRARY_FIELDS: Final = tuple([row.field for row in ROWS])

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.dialects.derivatives.formula_checks import MATH_CONSTANTS
-from opwright.dialects.derivatives.kept_results import differentiable_results
+from opwright.libraries.declared_outputs import TORCH_DTYPES
 from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, PythonValue, plain_type
 from opwright.libraries.operator_library import SavedForm, SavedValue, gives_list
-from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.derivatives import DifferentiabilityInfo
 from opwright.schema.types import ListType
 from opwright.source.records import NamedTuple
@@ -140,7 +139,7 @@ class FormulaNames:
         for name, index in results.items():
             self._values[name] = function.schema.returns[index].type
             self._sources[name] = f"_results[{index}]"
-        self._positions: Final = [index for index, is_own in enumerate(differentiable_results(info)) if is_own]
+        self._positions: Final = [index for index, is_own in enumerate(info.differentiable_results) if is_own]
         self._gradients: Final = _gradients(info, self._positions)
         self._info: Final = info
         self._needs: Final = [f"_need_{name}" for name in derived]

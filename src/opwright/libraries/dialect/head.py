@@ -22,8 +22,8 @@ from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, n
 from opwright.files.plan import has_windows_device
 from opwright.libraries import codes
 from opwright.libraries.dialect.sections import section_entries
+from opwright.libraries.operator_library import BUILD_NAMESPACE
 from opwright.model.dispatch_key import dispatch_keys
-from opwright.model.library import BUILD_NAMESPACE
 from opwright.release.tables import cpp_macros
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean, shorten

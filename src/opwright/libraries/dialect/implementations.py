@@ -7,20 +7,23 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.dialects.cpp_expressions import read_condition
 from opwright.dialects.derivatives.formula_checks import FormulaChecker, FormulaScope
 from opwright.dialects.derivatives.formula_helpers import FormulaHelpers
 from opwright.dialects.derivatives.formula_shapes import QUOTED
 from opwright.dialects.field import TEXT, TEXTS, Field
-from opwright.dialects.native_functions.dispatch import read_kernel_name
+from opwright.dialects.names import default_kernel_name
+from opwright.dialects.native_functions.dispatch import add_key, read_kernel, read_kernel_name, read_keys, read_table
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.libraries import codes
+from opwright.libraries.dialect.conditions import read_condition
+from opwright.libraries.kernels import KernelChoice, LibraryKernel
 from opwright.model.derivatives import words_of
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.native_function import Kernel, KernelChoice
+from opwright.model.native_function import Kernel
 from opwright.schema.function import FunctionSchema
-from opwright.source.diagnostic import Diagnostics, Label
-from opwright.source.expect import expect_integer
+from opwright.source.codes import NATIVE_KERNEL_NAME
+from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
+from opwright.source.expect import check_unique_keys, expect_integer
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
@@ -52,6 +55,60 @@ class _Item(NamedTuple):
     python: str = ""
 
 
+def read_library_dispatch(node: Node, builder: EntryBuilder) -> None:
+    """Read the kernels of an entry: a table, or the keys of a kernel that has the name of the operator."""
+    kernels: dict[DispatchKey, Kernel] = {}
+    seen: set[DispatchKey] = set()
+    is_structured = builder.structured
+    if isinstance(node, Scalar) and node.kind == "str":
+        builder.kernels = kernels
+        if builder.schema is None:
+            return
+        name, namespace = default_kernel_name(builder.schema), builder.context.kernel_namespace
+        for key in read_keys(node, builder):
+            add_key(key, node, seen, builder)
+            kernels[key] = Kernel(key, name, namespace, is_structured and key.is_dense)
+        return
+    table = read_table(node, builder)
+    if table is None:
+        return
+    builder.kernels = kernels
+    for text, value in table.entries:
+        keys = read_keys(text, builder)
+        if isinstance(value, SequenceNode) or (isinstance(value, MappingNode) and value.get("python") is not None):
+            for key in keys:
+                add_key(key, text, seen, builder)
+            kernels.update({kernel.key: kernel for kernel in read_implementations(value, keys, builder)})
+            continue
+        named: Node = value
+        condition = ""
+        if isinstance(value, MappingNode):
+            conditional = _read_conditional(value, builder)
+            if conditional is None:
+                continue
+            named, condition = conditional
+        place = read_kernel(named, builder)
+        if place is None:
+            continue
+        namespace, name = place
+        for key in keys:
+            add_key(key, text, seen, builder)
+            has_parts = is_structured and (key.has_structured or key.is_dense)
+            kernels[key] = LibraryKernel(key, name, namespace, has_parts, condition)
+
+
+def _read_conditional(node: MappingNode, builder: EntryBuilder) -> tuple[Node, str] | None:
+    """Name of a kernel with a condition, and the condition; None if there is a fault."""
+    name, condition = node.get("kernel"), node.get("if")
+    if name is None or condition is None or len(node) > 2:
+        message = "a kernel with a condition has the fields `kernel` and `if`"
+        builder.fault(NATIVE_KERNEL_NAME, message, node.span, help="write `{kernel: scale, if: ...}`")
+        return None
+    text = read_condition(condition, builder.context.sink)
+    builder.failed |= text is None
+    return None if text is None else (name, text)
+
+
 def read_implementations(node: Node, keys: Sequence[DispatchKey], builder: EntryBuilder) -> list[Kernel]:
     """Kernels for keys whose implementations a list has; none if there is a fault."""
     schema = builder.schema
@@ -78,10 +135,18 @@ def _kernel(items: list[_Item], key: DispatchKey, schema: FunctionSchema, builde
     name = f"{schema.name.unambiguous}_{key.name}{suffix}"
     implementations = []
     for item in items:
-        plain_kernel = Kernel(key, item.name, item.namespace, False, item.condition)
+        plain_kernel = LibraryKernel(key, item.name, item.namespace, False, item.condition)
         implementations.append(KernelChoice(plain_kernel, item.when, item.priority, item.python))
     library = builder.context.library
-    return Kernel(key, name, library.implementations, False, items[-1].condition, tuple(implementations))
+    return LibraryKernel(key, name, library.implementations, False, items[-1].condition, tuple(implementations))
+
+
+def check_fields(node: MappingNode, names: Sequence[str], code: str, owner: str, builder: EntryBuilder) -> None:
+    """Report repeated keys of a mapping (E0107), and those that `owner` (such as `a reference has`) lacks."""
+    check_unique_keys(node, builder.context.sink)
+    for key, _ in node.entries:
+        if key.value not in names:
+            builder.fault(code, f"{owner} no field `{key.value}`", key.span, help=did_you_mean(key.value, names))
 
 
 def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
@@ -94,7 +159,7 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
         message = "an implementation has the field `kernel` or `python`, which names a function"
         builder.fault(codes.IMPLEMENTATION, message, node.span, help='write `{kernel: fast, when: "self.dim() == 2"}`')
         return None
-    builder.check_fields(node, _NAMES, codes.IMPLEMENTATION, "an implementation has")
+    check_fields(node, _NAMES, codes.IMPLEMENTATION, "an implementation has", builder)
     condition, when, priority = node.get("if"), node.get("when"), node.get("priority")
     number = 0 if priority is None else expect_integer(priority, "`priority`", sink)
     guard = "" if condition is None else _read_guard(condition, builder)

@@ -17,8 +17,9 @@ from opwright.libraries.dialect.fields import LIBRARY_FIELDS, NAME
 from opwright.libraries.dialect.head import IMPLEMENTS, Head
 from opwright.libraries.dialect.requirements import FIELDS as REQUIREMENT_FIELDS
 from opwright.libraries.dialect.sections import COMMON_FIELDS, CONDITION_FIELD, DISPATCH_FIELD
-from opwright.libraries.operator_library import OperatorLibrary, Owner
-from opwright.model.library import BUILD_NAMESPACE, PYTORCH
+from opwright.libraries.kernels import implementations_of
+from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary, Owner
+from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Suggestion, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar
@@ -144,6 +145,6 @@ def check_implemented(functions: Iterable[NativeFunction], of_owner: Implemented
             elif key.is_composite:
                 message = f"`{key.name}` of an operator is for the library that defines it"
                 report.error(codes.OWNERS_KERNEL, message, at, help="name the key of a device")
-            elif kernel.implementations:
+            elif implementations_of(kernel):
                 message = f"an operator of others has one kernel in C++ for `{key.name}`"
                 report.error(codes.OWNERS_KERNEL, message, at, help="name one C++ function")

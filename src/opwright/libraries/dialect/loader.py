@@ -27,11 +27,12 @@ from opwright.dialects.values import Releases
 from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
 from opwright.emit.checks import unfit_result
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import depends_on_values
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
-from opwright.libraries.dialect.fields import ROWS_BY_NAME
+from opwright.libraries.dialect.entry_checks import check_library_entry
+from opwright.libraries.dialect.fields import ENTRY_ROWS
 from opwright.libraries.dialect.head import HEAD_NAMES, IMPLEMENTS, Head, read_head
-from opwright.libraries.dialect.implementations import read_implementations
 from opwright.libraries.dialect.implemented import (
     Implemented,
     check_implemented,
@@ -47,9 +48,10 @@ from opwright.libraries.dialect.namespaces import (
 )
 from opwright.libraries.dialect.requirements import put_behind_checks, share_requirements
 from opwright.libraries.dialect.saved import public_operators
+from opwright.libraries.entry_fields import LibraryFields, library_fields
+from opwright.libraries.kernels import implementations_of, written_kernels
 from opwright.libraries.operator_library import OperatorLibrary, overloads_with_dtype
 from opwright.model.catalog import Catalog
-from opwright.model.declared_outputs import depends_on_values
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, LIBRARY_KEYS, META
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunction
@@ -57,14 +59,14 @@ from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
 from opwright.schema.tag_rules import TAG_RULES
-from opwright.schema.type_parser import DISPATCHER
-from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
+from opwright.schema.types import holds_tensors
 from opwright.source.codes import NOT_COMPILED
 from opwright.source.diagnostic import Diagnostics, Fault, Severity
 from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
 from opwright.source.yaml import load_yaml
+from opwright.syntax.dispatcher_schemas import DISPATCHER, is_seen_by_dispatcher
 from opwright.workspace.named_files import read_named_file
 
 
@@ -213,14 +215,15 @@ def _load_namespace(
         frozenset(),
         namespace_sink,
         library=names,
-        fields=ROWS_BY_NAME,
+        fields=ENTRY_ROWS,
+        make_guest_fields=LibraryFields,
         head_names=HEAD_NAMES,
         keys=LIBRARY_KEYS,
         extra_keys=context.extra_keys_at(LIBRARY_ENTRY),
         releases=Releases(context.rules.version, VersionRange(), namespace_sink),
         grammar=DISPATCHER,
         kernel_namespace=facts.kernel_namespace,
-        read_implementations=read_implementations,
+        check_more=check_library_entry,
     )
     functions: list[UnlinkedFunction] = load_entries(entries, entry_context, report)
     share_requirements(functions)
@@ -263,7 +266,7 @@ def check_entries(
     _check_requirements(written, report, has_own_signatures=has_own_signatures)
     _check_callers(written, report)
     for function in written:
-        if function.library_fields.outputs:
+        if library_fields(function).outputs:
             _check_outputs(function, report)
         # Kernels over borrowed tensors that take none are registered for all calls.
         if function.kernels and abi != "dlpack" and not _is_reached(function, is_stable=abi == "stable"):
@@ -272,7 +275,7 @@ def check_entries(
             _report_hidden_tensors(function, report)
         if function.library.is_stable and function.library.defines_operators:
             _check_traced_write(function, report, takes_views=abi == "dlpack")
-        autocast = function.library_fields.autocast
+        autocast = library_fields(function).autocast
         policies = [autocast.everywhere, *(policy for _, policy in autocast.by_device)]
         if _APPEND_DTYPE in policies:
             _check_dtype_overload(function, written, report)
@@ -298,7 +301,7 @@ def _check_dtype_overload(function: NativeFunction, functions: Iterable[NativeFu
     if not overloads:
         message = f"`{function.name}` has no overload that also takes a `ScalarType`"
         report.error(codes.AUTOCAST_SCHEMA, message, value_span(report.node(function), "autocast"))
-    elif not any(overload.library_fields.condition == function.library_fields.condition for overload in overloads):
+    elif not any(library_fields(overload).condition == library_fields(function).condition for overload in overloads):
         message = f"autocast calls `{overloads[0].name}`, which has another condition than `{function.name}`"
         also = report.other(overloads[0], "this overload")
         report.error(codes.CONDITIONS_DIFFER, message, value_span(report.node(function), "autocast"), also=also)
@@ -308,7 +311,7 @@ def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> No
     """Report several kernels for a key whose signatures generated code does not know."""
     for function in functions:
         for key, kernel in function.kernels.items():
-            if kernel.implementations:
+            if implementations_of(kernel):
                 message = f"the kernels of `{function.name}` have signatures of their own, so nothing can choose one"
                 help = "remove `kernel_signatures: declared`"
                 report.error(
@@ -339,7 +342,7 @@ def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> 
 def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool) -> None:
     """Report requirements that nothing would check, and layouts that kernels would not get."""
     for function in functions:
-        requirements = function.library_fields.requirements
+        requirements = library_fields(function).requirements
         if requirements is None:
             continue
         at = report.name(function)
@@ -360,7 +363,7 @@ def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) 
     for function in functions:
         for group in (function.group, function.view_group):
             owner = function if group is None else first.setdefault(group, function)
-            if owner.library_fields.condition != function.library_fields.condition:
+            if library_fields(owner).condition != library_fields(function).condition:
                 message = f"`{function.name}` has another condition than `{owner.name}`"
                 also = report.other(owner, "this overload")
                 report.error(codes.CONDITIONS_DIFFER, message, report.name(function), also=also)
@@ -393,12 +396,12 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
         message = f"`{with_meta[0].name}` has a kernel for `{META.name}`, which would give the same outputs"
         also = report.other(with_meta[0], "this operator")
         report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
-    elif depends_on_values(function.library_fields.outputs) and (
-        group is not None or function.library_fields.contracts
+    elif depends_on_values(library_fields(function).outputs) and (
+        group is not None or library_fields(function).contracts
     ):
         message = f"`{function.name}` has a size that depends on values, and nobody can make its out argument before"
         report.error(codes.OUTPUT_SCHEMA, message, at, help="remove the out overload or the contracts")
-    elif group is not None and function is group.out and group.functional.library_fields.outputs:
+    elif group is not None and function is group.out and library_fields(group.functional).outputs:
         message = f"`{group.functional.name}` has declared the outputs already"
         also = report.other(group.functional, "this overload")
         report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
@@ -451,7 +454,7 @@ def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> Non
 def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
     """Different kernels that an entry names, or that it has by its name."""
     seen: set[tuple[str, str]] = set()
-    for kernel in chain.from_iterable([chosen.written for chosen in function.kernels.values()]):
+    for kernel in chain.from_iterable([written_kernels(chosen) for chosen in function.kernels.values()]):
         if (kernel.namespace, kernel.name) not in seen:
             seen.add((kernel.namespace, kernel.name))
             yield kernel

@@ -14,17 +14,16 @@ from opwright.libraries.dialect.head import (
     check_namespace,
     check_outermost_namespace,
 )
-from opwright.libraries.operator_library import OperatorLibrary, Owner
+from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary, Owner, library_names
 from opwright.model.catalog import Catalog
-from opwright.model.library import BUILD_NAMESPACE, library_names
 from opwright.release.version import RELEASES
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
-from opwright.schema.type_parser import DISPATCHER
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean
 from opwright.source.nodes import MappingNode, Node, Scalar
 from opwright.source.records import NamedTuple
 from opwright.source.span import Span
+from opwright.syntax.dispatcher_schemas import DISPATCHER
 
 #: The first release whose stable C++ API generated code uses.
 _STABLE_SINCE: Final = (2, 10)

@@ -7,6 +7,13 @@ from typing import Final
 
 from opwright.dialects.field import Field
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import (
+    DeclaredOutput,
+    DeclaredOutputs,
+    OutputExpression,
+    OutputOperation,
+    ValueKind,
+)
 from opwright.libraries.dialect.expression_types import ExpressionChecker, argument_expression, expression_of
 from opwright.libraries.dialect.expressions import (
     LIKE,
@@ -14,13 +21,6 @@ from opwright.libraries.dialect.expressions import (
     bracketed_text,
     joined_entries,
     parse_expression,
-)
-from opwright.model.declared_outputs import (
-    DeclaredOutput,
-    DeclaredOutputs,
-    OutputExpression,
-    OutputOperation,
-    ValueKind,
 )
 from opwright.model.native_function import is_view_schema
 from opwright.schema.function import FunctionSchema

@@ -8,7 +8,6 @@ from typing import Final
 
 from tree_sitter import Node
 
-from opwright.dialects.cpp_expressions import split_cpp
 from opwright.dialects.derivatives.formula_shapes import LEAD, formula_parser, range_of, source_of, text_of, walk
 from opwright.libraries.dialect.callable_operators import NONE, OPTIONS, CallableOperators, PythonValue, choose
 from opwright.libraries.dialect.formula_names import (
@@ -21,6 +20,7 @@ from opwright.libraries.dialect.formula_names import (
     FormulaNames,
     ForwardNames,
 )
+from opwright.syntax.cpp_expressions import split_cpp
 from opwright.syntax.python import string_literal
 
 _PREFIX: Final = re.compile(r"^(?:::)?(?:(?:at|c10|std|torch|headeronly)::)+")

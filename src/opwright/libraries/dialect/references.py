@@ -7,9 +7,9 @@ from typing import Final
 from opwright.dialects.field import FLAG, TEXT, Field
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.libraries import codes
-from opwright.libraries.dialect.implementations import is_python_function
-from opwright.model.declared_outputs import TORCH_DTYPES
-from opwright.model.library import Reference
+from opwright.libraries.declared_outputs import TORCH_DTYPES
+from opwright.libraries.dialect.implementations import check_fields, is_python_function
+from opwright.libraries.entry_fields import Reference
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source.diagnostic import did_you_mean
 from opwright.source.expect import expect_boolean, expect_mapping
@@ -47,7 +47,7 @@ def read_reference(node: Node, builder: EntryBuilder) -> Reference | None:
     if not isinstance(node, MappingNode):
         return _read_function(node, builder, Reference(""))
     sink = builder.context.sink
-    builder.check_fields(node, _NAMES, codes.REFERENCE, "a reference has")
+    check_fields(node, _NAMES, codes.REFERENCE, "a reference has", builder)
     tolerances, fallback = node.get("tolerances"), node.get("fallback")
     is_fallback = True if fallback is None else expect_boolean(fallback, "`fallback`", sink)
     builder.failed |= is_fallback is None

@@ -12,6 +12,14 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, value_span
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import (
+    DTYPE_CLASSES,
+    DTYPES,
+    OutputExpression,
+    OutputOperation,
+    ValueKind,
+    dtype_codes,
+)
 from opwright.libraries.dialect.contracts import FIELD as CONTRACTS_FIELD
 from opwright.libraries.dialect.contracts import result_schema
 from opwright.libraries.dialect.dims import (
@@ -36,17 +44,9 @@ from opwright.libraries.dialect.expressions import (
 )
 from opwright.libraries.dialect.outputs import completed_output, results_of
 from opwright.libraries.dialect.values import VALUES, ValuesLoader
-from opwright.model.declared_outputs import (
-    DTYPE_CLASSES,
-    DTYPES,
-    OutputExpression,
-    OutputOperation,
-    ValueKind,
-    dtype_codes,
-)
-from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.native_function import UnlinkedFunction
-from opwright.model.requirements import (
+from opwright.libraries.entry_fields import library_fields
+from opwright.libraries.kernels import behind_checks
+from opwright.libraries.requirements import (
     CopiedArgument,
     DimItem,
     DimKind,
@@ -56,6 +56,8 @@ from opwright.model.requirements import (
     ValueCondition,
     index_name,
 )
+from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
+from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source.codes import WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -670,23 +672,23 @@ def read_requirements(field: str, builder: EntryBuilder) -> Requirements | None:
 def share_requirements(functions: list[UnlinkedFunction]) -> None:
     """Give in-place overloads the requirements of functional ones: without an out overload, nothing links the two."""
     required = {
-        (function.name.base, function.name.overload): function.library_fields.requirements
+        (function.name.base, function.name.overload): library_fields(function).requirements
         for function in functions
         if function.kind is SchemaKind.functional
     }
     for function in functions:
         shared = required.get((function.name.base, function.name.overload))
-        if function.kind is SchemaKind.inplace and function.library_fields.requirements is None and shared is not None:
+        if function.kind is SchemaKind.inplace and library_fields(function).requirements is None and shared is not None:
             annotated = frozenset([argument.name for argument in function.arguments.all if argument.annotation])
             names = frozenset([argument.name for argument in function.arguments.all])
             if shared.arguments() <= names:
-                fields = function.library_fields
-                function.library_fields = fields._replace(requirements=shared.refusing(annotated))
+                fields = library_fields(function)
+                function.guest_fields = fields._replace(requirements=shared.refusing(annotated))
 
 
 def put_behind_checks(functions: list[UnlinkedFunction]) -> None:
     """Let C++ check the calls of kernels in Python: those of operations that require something of their arguments."""
-    required = {function.name.base for function in functions if function.library_fields.requirements is not None}
+    required = {function.name.base for function in functions if library_fields(function).requirements is not None}
     for function in functions:
         if function.name.base in required:
-            function.kernels.update({key: kernel.behind_checks() for key, kernel in function.kernels.items()})
+            function.kernels.update({key: behind_checks(kernel) for key, kernel in function.kernels.items()})

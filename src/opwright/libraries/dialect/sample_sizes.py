@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any, Final
 
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind
-from opwright.model.requirements import DimKind, TensorDims
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, ValueKind
+from opwright.libraries.requirements import DimKind, TensorDims
 
 #: A value: a number, a list of sizes, or the sizes of a tensor; None where an argument is missing.
 SizeValue = Any

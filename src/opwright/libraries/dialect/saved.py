@@ -11,8 +11,9 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.libraries import codes
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.native_function import Kernel, MadeFields, UnlinkedFunction
+from opwright.model.native_function import Kernel, UnlinkedFunction
 from opwright.schema.function import FunctionSchema, Return, SchemaKind, make_return
 from opwright.schema.names import OperatorName
 from opwright.source.diagnostic import did_you_mean
@@ -72,31 +73,31 @@ def _internal_schema(schema: FunctionSchema) -> FunctionSchema:
 
 def public_operators(functions: Iterable[UnlinkedFunction]) -> list[UnlinkedFunction]:
     """Operators that call those which save results."""
-    return [_public(function) for function in functions if function.library_fields.saved]
+    return [_public(function) for function in functions if library_fields(function).saved]
 
 
 def _public(internal: UnlinkedFunction) -> UnlinkedFunction:
-    fields = internal.library_fields
+    fields = library_fields(internal)
     assert fields.written is not None, "what saves results has the schema of its entry"
     schema, results = _public_schema(fields.written, fields.saved), fields.written.returns
     # The author's kernel may have the name of the operator.
     kernel = f"{schema.name.unambiguous}_returned{'_symint' if schema.has_symint else ''}"
     outputs = tuple([output for output in fields.outputs if output.name not in fields.saved])
-    differing = {
-        "allows_overlap": False,
-        "outputs": outputs,
+    made_fields = fields.made(
+        allows_overlap=False,
+        outputs=outputs,
         # What the operator needs is checked where the one that it calls is.
-        "requirements": None,
-        "returned": tuple([place for place, result in enumerate(results) if result.name not in fields.saved]),
-        "returned_from": internal.schema,
-        "reference": fields.reference,
-        "samples": fields.samples,
-        "sample_generator": fields.sample_generator,
-        "draws_samples": fields.draws_samples,
-    }
+        requirements=None,
+        returned=tuple([place for place, result in enumerate(results) if result.name not in fields.saved]),
+        returned_from=internal.schema,
+        reference=fields.reference,
+        samples=fields.samples,
+        sample_generator=fields.sample_generator,
+        draws_samples=fields.draws_samples,
+    )
     composite = Kernel(COMPOSITE_IMPLICIT, kernel, internal.library.native, False)
     entry_fields = {"cpp_no_default_args": internal.cpp_no_default_args, "const_ref_mutables": False}
-    return internal.made(schema, composite, MadeFields(entry_fields, differing))
+    return internal.made(schema, composite, entry_fields, made_fields)
 
 
 def _public_schema(schema: FunctionSchema, saved: tuple[str, ...]) -> FunctionSchema:

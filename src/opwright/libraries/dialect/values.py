@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from opwright.libraries import codes
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, ValueKind, ValueType
 from opwright.libraries.dialect.dims import PatternedTensor
 from opwright.libraries.dialect.expression_types import ExpressionChecker, expression_of
 from opwright.libraries.dialect.expressions import (
@@ -22,8 +23,7 @@ from opwright.libraries.dialect.expressions import (
     normal_expression,
     parse_expression,
 )
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, ValueKind, ValueType
-from opwright.model.requirements import (
+from opwright.libraries.requirements import (
     ORDERS,
     Message,
     Requirement,

@@ -10,6 +10,7 @@ from opwright.emit.aten.backend import members
 from opwright.emit.emitter import FragmentContext
 from opwright.emit.registrations import APPEND_DTYPE, AUTOCAST, AUTOCAST_HEADER, policy_kernel
 from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.operator_library import overloads_with_dtype
 from opwright.model.dispatch_key import LIBRARY_KEYS, Device
 from opwright.model.native_function import NativeFunction
@@ -30,7 +31,7 @@ def autocast_policies(function: NativeFunction) -> tuple[DevicePolicy, ...]:
     A policy without devices holds on those that the operator has kernels for, or on CPU and CUDA if it has none. A
     kernel that the author writes for an Autocast key takes the place of the policy.
     """
-    everywhere, by_device, by_argument = function.library_fields.autocast
+    everywhere, by_device, by_argument = library_fields(function).autocast
     if by_device:
         return tuple([DevicePolicy(*row) for row in by_device])
     if by_argument:

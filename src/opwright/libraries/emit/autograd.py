@@ -79,9 +79,9 @@ def _nodes(derivatives: PartDerivatives, context: FragmentContext) -> str:
 def _view_functions(differentiable: Sequence[DifferentiableFunction], rules: Rules) -> str:
     """Classes that regenerate views from a base."""
     views = [
-        view_funcs.view_func(function)
-        for function, _, _ in differentiable
-        if view_base(function, rules) is not None and not changes_arguments(function)
+        view_funcs.view_func(item.function)
+        for item in differentiable
+        if view_base(item.function, rules) is not None and not changes_arguments(item.function)
     ]
     return "".join([*map(view_funcs.declaration, views), *map(view_funcs.definition, views)])
 

@@ -9,6 +9,7 @@ from opwright.cpp.namespaces import enclose
 from opwright.emit.aten.vmap import Plumbing, plumbing, plumbing_kind
 from opwright.emit.emitter import FragmentContext
 from opwright.libraries.emit.parts import LibraryPart, Section
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Return
 
@@ -17,14 +18,14 @@ _BATCH_DIMENSION = "::std::optional<int64_t>"
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
     """Plumbing of the operators with rules, and its registration."""
-    functions = [function for function in part.functions if function.library_fields.batch_rule]
+    functions = [function for function in part.functions if library_fields(function).batch_rule]
     if not functions:
         return Section()
     library = part.library
     texts = []
     registered = []
     for function in functions:
-        rule = f"&{function.library_fields.batch_rule}"
+        rule = f"&{library_fields(function).batch_rule}"
         kind = plumbing_kind(function)
         if kind is None:
             pointer = f"static_cast<{library.operators}::{function.name.unambiguous}::ptr_schema>({rule})"
@@ -42,7 +43,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 def rule_declarations(part: LibraryPart) -> Iterator[tuple[str, str]]:
     """Namespace and the declaration of each rule."""
     for function in part.functions:
-        namespace, _, name = function.library_fields.batch_rule.rpartition("::")
+        namespace, _, name = library_fields(function).batch_rule.rpartition("::")
         if name:
             yield namespace, f"{part.library.export} {_declaration(function, name)};"
 

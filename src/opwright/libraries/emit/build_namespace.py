@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.model.library import BUILD_NAMESPACE
+from opwright.libraries.operator_library import BUILD_NAMESPACE
 from opwright.source.lazy import lazy_pattern
 
 _QUALIFIED = lazy_pattern(rf'"{BUILD_NAMESPACE}::([\w.]+)"')

@@ -15,6 +15,7 @@ from opwright.convention.c_shim import NoCForm, ShimFunction, passed_arguments, 
 from opwright.cpp.text import guard
 from opwright.emit.aten.c_shim import shim_declaration, shim_definition
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
@@ -127,7 +128,7 @@ def _source(shims: LibraryShims, context: FragmentContext) -> Slots:
 def _guarded_texts(shims: LibraryShims, text_of: Callable[[ShimFunction], str], rules: Rules) -> list[str]:
     """Text of each shim, under the condition of its operator."""
     return [
-        guard(function.library_fields.condition, text_of(shim))
+        guard(library_fields(function).condition, text_of(shim))
         for function in shims.functions
         for shim in shims.shims(function, rules)
     ]

@@ -38,6 +38,8 @@ from opwright.libraries.emit.python.autocasts import PYTHON_POLICIES
 from opwright.libraries.emit.python.batch_rules import rule_refusal
 from opwright.libraries.emit.python.fakes import has_fake
 from opwright.libraries.emit.python.references import is_served
+from opwright.libraries.entry_fields import library_fields, outputs_of
+from opwright.libraries.kernels import condition_of, implementations_of, is_checked, python_function, written_kernels
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META
@@ -56,7 +58,7 @@ def author_kernels(part: LibraryPart) -> Iterator[tuple[NativeFunction, Kernel]]
         if function.manual_kernel_registration or has_generated_kernel(function):
             continue
         for chosen in function.kernels.values():
-            for kernel in chosen.written:
+            for kernel in written_kernels(chosen):
                 if not kernel.structured:
                     yield function, kernel
 
@@ -73,7 +75,7 @@ def checked_kernels(part: LibraryPart) -> Mapping[tuple[NativeFunction, Kernel],
 
 
 def _kernel_type(function: NativeFunction, kernel: Kernel) -> CheckedKernel:
-    return CheckedKernel(kernel.namespace, kernel.name, kernel_signature(function, kernel).type, kernel.condition)
+    return CheckedKernel(kernel.namespace, kernel.name, kernel_signature(function, kernel).type, condition_of(kernel))
 
 
 def _objects(part: LibraryPart) -> dict[str, tuple[CheckedKernel, str]]:
@@ -140,7 +142,7 @@ def check_names(derivative: DifferentiableFunction, rules: Rules, *, is_stable: 
 def _codes(derivative: DifferentiableFunction, rules: Rules) -> Iterator[_Code]:
     """What is generated for an overload."""
     function, group = derivative.function, derivative.function.group
-    if function.library_fields.batch_rule:
+    if library_fields(function).batch_rule:
         yield _RULE
     if function.in_structured_group:
         yield _STRUCTURED
@@ -186,7 +188,7 @@ def check_stable(job: Job, sink: Diagnostics) -> None:
 
 
 def _check_function(function: NativeFunction, oldest: tuple[int, int], sink: Diagnostics) -> None:
-    if function.library_fields.returned_from is not None:
+    if library_fields(function).returned_from is not None:
         return
     if function.is_synthesized:
         return
@@ -235,16 +237,18 @@ def _type_help(type: str) -> str:
 
 
 def _features(function: NativeFunction) -> Iterator[_Feature]:
-    fields = function.library_fields
+    fields = library_fields(function)
     if function.structured or function.structured_delegate is not None:
         word = "structured_delegate" if function.structured_delegate is not None else "structured"
         yield _Feature(word, "the structured kernel of")
     if any(
-        choice.python and not kernel.python for kernel in function.kernels.values() for choice in kernel.implementations
+        choice.python and not python_function(kernel)
+        for kernel in function.kernels.values()
+        for choice in implementations_of(kernel)
     ):
         refusal = stable.call_refusal(function)
         if refusal:
-            if any(kernel.checked for kernel in function.kernels.values()):
+            if any(is_checked(kernel) for kernel in function.kernels.values()):
                 yield _Feature("python", "a Python kernel behind the checks of", refusal, "remove what it requires")
                 return
             help = "let the Python function be the only kernel of its key, and call operators with C++ kernels from it"
@@ -278,15 +282,13 @@ def _check_release(function: NativeFunction, oldest: tuple[int, int], sink: Diag
 def check_cpp(job: Job, sink: Diagnostics) -> None:
     """Report entries whose generated C++ would not compile, at the argument or the field that is the cause."""
     for library in job.of(RunLibraries).libraries:
-        matched = () if library.is_stable else library.derivatives.matched.functions
-        differentiable = {match.function: match for match in matched}
+        differentiable = library.differentiable_functions()
         for function in library.catalog.functions:
             if not library.is_stable:
                 _check_const_refs(function, sink)
             if function.is_synthesized:
                 continue
-            derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
-            check_names(derivative, job.rules, is_stable=library.is_stable, sink=sink)
+            check_names(differentiable[function], job.rules, is_stable=library.is_stable, sink=sink)
             if library.is_stable:
                 check_alias_sets(function, False, sink)
             else:
@@ -394,7 +396,7 @@ def _lacks_fake(function: NativeFunction) -> bool:
 def _lacks_shapes(function: NativeFunction) -> bool:
     if function.is_synthesized or function.in_structured_group or function.has_composite_kernel:
         return False
-    if META in function.kernels or has_meta_kernel(function) or function.declared_outputs or is_served(function):
+    if META in function.kernels or has_meta_kernel(function) or outputs_of(function) or is_served(function):
         return False
     # PyTorch knows what such operators return.
     if "out" in function.tags or (function.arguments.writes and not function.schema.returns):

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Final
 
 from opwright.cpp.text import string_literal
-from opwright.model.declared_outputs import (
+from opwright.libraries.declared_outputs import (
     LEAST_INTEGER,
     DeclaredOutput,
     DeclaredOutputs,
@@ -20,7 +20,7 @@ from opwright.model.declared_outputs import (
     ValueKind,
     dtype_codes,
 )
-from opwright.model.requirements import argument_names
+from opwright.libraries.requirements import argument_names
 from opwright.source.records import NamedTuple
 
 #: The header with the functions that the text calls.
@@ -50,7 +50,7 @@ class OutputText(NamedTuple):
 def output_subject(output: DeclaredOutput, operator: str) -> str:
     """What errors say of a result whose size cannot be computed.
 
-    >>> from opwright.model.declared_outputs import OutputExpression, ValueType
+    >>> from opwright.libraries.declared_outputs import OutputExpression, ValueType
     >>> cpu = OutputExpression(OutputOperation.cpu, ValueType(ValueKind.device))
     >>> span: Any = None
     >>> output_subject(DeclaredOutput(cpu, cpu, cpu, None, None, span), "acme::scale")

@@ -8,10 +8,7 @@ from itertools import takewhile
 from math import prod
 from typing import Final, TypeAlias
 
-from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
-from opwright.libraries.emit.drawn_values import Limits, integers_text, limits_of, numbers_text
-from opwright.libraries.emit.requirements import message_parts, operator_name
-from opwright.model.declared_outputs import (
+from opwright.libraries.declared_outputs import (
     DTYPE_CLASSES,
     TORCH_DTYPES,
     OutputExpression,
@@ -19,8 +16,11 @@ from opwright.model.declared_outputs import (
     dtype_codes,
     dtype_names,
 )
-from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import (
+from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
+from opwright.libraries.emit.drawn_values import Limits, integers_text, limits_of, numbers_text
+from opwright.libraries.emit.requirements import message_parts, operator_name
+from opwright.libraries.entry_fields import library_fields, requirements_of
+from opwright.libraries.requirements import (
     DimKind,
     Requirement,
     Requirements,
@@ -28,6 +28,7 @@ from opwright.model.requirements import (
     index_name,
     item_name,
 )
+from opwright.model.native_function import NativeFunction
 
 #: For each sample, the sizes of dimensions that patterns do not number, and the sizes that names get, one after the
 #: other: small ones, 1, odd ones, none, and larger ones.
@@ -84,12 +85,12 @@ def drawn_samples(
     Where an entry does not say which integers a tensor may have, such as those of an index, the operator has the
     samples of its author alone, if there are any.
     """
-    requirements = function.requirements
-    if requirements is None or not requirements.dims or not function.library_fields.draws_samples:
+    requirements = requirements_of(function)
+    if requirements is None or not requirements.dims or not library_fields(function).draws_samples:
         return ()
     dtypes = AllowedDtypes(requirements)
     valued = {value.name for value in requirements.values}
-    if function.library_fields.samples and any(
+    if library_fields(function).samples and any(
         dtypes.are_integers(name) and name not in valued for name, _ in requirements.dims
     ):
         return ()
@@ -279,7 +280,7 @@ def _tensor(
 
 def floating_dtypes(function: NativeFunction) -> tuple[str, ...]:
     """Dtypes that all tensors of floating-point numbers may have; none if the entry does not say which."""
-    dtypes = AllowedDtypes(function.requirements)
+    dtypes = AllowedDtypes(requirements_of(function))
     codes = [
         allowed
         for argument in function.arguments.all
@@ -293,7 +294,7 @@ def floating_dtypes(function: NativeFunction) -> tuple[str, ...]:
 
 def refusals(function: NativeFunction) -> tuple[str, ...]:
     """What is the same in all messages about calls that break a requirement, for each requirement."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     if requirements is None:
         return ()
     operator = operator_name(function)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation
 from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, value_of
-from opwright.model.declared_outputs import OutputExpression, OutputOperation
-from opwright.model.requirements import ValueCondition, argument_names, element_name, place_name
+from opwright.libraries.requirements import ValueCondition, argument_names, element_name, place_name
 from opwright.source.records import NamedTuple
 
 #: Numbers from the first one to the last one.

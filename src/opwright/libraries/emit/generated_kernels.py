@@ -12,6 +12,7 @@ from opwright.libraries.emit.declared_outputs import OUTPUTS_HEADER, allocation,
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.libraries.emit.requirements import check_call, has_checks, operator_name
+from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL, COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
 from opwright.schema.function import FunctionSchema, SchemaKind
@@ -20,7 +21,7 @@ from opwright.schema.function import FunctionSchema, SchemaKind
 def _contract_kernel(function: NativeFunction, writing: FunctionSchema) -> str:
     """Kernel of an overload that calls the operator `writing`. Raises Untranslatable."""
     written = [argument for argument in writing.arguments.all if argument.is_write]
-    outputs, name = function.declared_outputs, operator_name(function)
+    outputs, name = outputs_of(function), operator_name(function)
     signature = dispatcher.signature(function)
     values = [Expression(binding.name, binding.role, binding.type) for binding in signature.bindings]
     if function.kind is SchemaKind.functional:
@@ -57,14 +58,14 @@ def _returning_kernel(function: NativeFunction, internal: FunctionSchema) -> str
     name = function.kernels[COMPOSITE_IMPLICIT].name
     call = f"{function.library.operators}::{internal.name.unambiguous}::call({signature.arguments})"
     results = "opwright_results"
-    values = [f"std::get<{place}>(std::move({results}))" for place in function.library_fields.returned]
+    values = [f"std::get<{place}>(std::move({results}))" for place in library_fields(function).returned]
     returned = dispatcher.return_statement(function.schema.returns, values, function.style)
     return f"\n{signature.definition(name)} {{\n  auto {results} = {call};\n  {returned}\n}}\n"
 
 
 def _calls_operator(function: NativeFunction) -> bool:
     """Whether an entry says that the function calls another operator: one that it is a contract or a part of."""
-    fields = function.library_fields
+    fields = library_fields(function)
     return fields.contract_of is not None or fields.returned_from is not None
 
 
@@ -82,11 +83,11 @@ def has_generated_kernel(function: NativeFunction) -> bool:
 
 def _generated_kernel(function: NativeFunction) -> str | None:
     """Kernel of a function that has a generated one."""
-    group = function.group
-    if function.library_fields.contract_of is not None:
-        return _contract_kernel(function, function.library_fields.contract_of)
-    if function.library_fields.returned_from is not None:
-        return _returning_kernel(function, function.library_fields.returned_from)
+    group, fields = function.group, library_fields(function)
+    if fields.contract_of is not None:
+        return _contract_kernel(function, fields.contract_of)
+    if fields.returned_from is not None:
+        return _returning_kernel(function, fields.returned_from)
     if isinstance(group, NativeFunctionsGroup) and function.is_synthesized:
         return out_kernel(group) if function is group.out else functional_kernel(group)
     assert isinstance(function.view_group, ViewGroup)
@@ -102,6 +103,6 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
     body = "\n".join(
         ["namespace {", "using at::Tensor;", "using namespace ::opwright::copies;", *kernels, "} // namespace"]
     )
-    has_contracts = any(function.library_fields.contract_of is not None for function in generated)
+    has_contracts = any(library_fields(function).contract_of is not None for function in generated)
     outputs = (OUTPUTS_HEADER, OVERLAP_HEADER) if has_contracts else ()
     return Section(("ATen/InferSize.h", "opwright/copies.h", *outputs), enclose(part.library.native, body) + "\n")

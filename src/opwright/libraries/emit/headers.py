@@ -16,6 +16,7 @@ from opwright.libraries.emit.build_namespace import cpp_text
 from opwright.libraries.emit.checks import author_kernels
 from opwright.libraries.emit.kernels import stream_comment
 from opwright.libraries.emit.parts import LibraryPart, parts_by_condition, structured_groups, whole_libraries
+from opwright.libraries.kernels import condition_of
 from opwright.source.lazy import lazy_pattern
 
 #: Types that `ATen/core/Tensor.h` only declares, as they are passed by value.
@@ -93,11 +94,11 @@ def _kernel_declarations(part: LibraryPart, context: FragmentContext) -> Mapping
             for kernel in group.out.kernels.values():
                 if kernel.structured:
                     text = native_headers.structured_class(group, kernel, context.rules)
-                    declare(kernel.namespace, text, joined_conditions((condition_part.condition, kernel.condition)))
+                    declare(kernel.namespace, text, joined_conditions((condition_part.condition, condition_of(kernel))))
         for function, kernel in () if part.includes else author_kernels(condition_part):
             signature = kernel_signature(function, kernel)
             text = f"{part.library.export} {signature.declaration(kernel.name)};"
-            condition = joined_conditions((condition_part.condition, kernel.condition))
+            condition = joined_conditions((condition_part.condition, condition_of(kernel)))
             declare(kernel.namespace, text, condition, f"{kernel.name} {signature.type}")
         for namespace, text in () if part.includes else rule_declarations(condition_part):
             declare(namespace, text, condition_part.condition)

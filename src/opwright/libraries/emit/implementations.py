@@ -16,8 +16,9 @@ from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.checks import checked_kernels
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.libraries.emit.requirements import copied_arguments, layouts_of_taken
+from opwright.libraries.kernels import KernelChoice, condition_of, implementations_of, is_checked, python_function
 from opwright.model.library import Library
-from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
+from opwright.model.native_function import Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.names import OperatorName
 from opwright.schema.types import ListType
@@ -34,7 +35,7 @@ _Calls: TypeAlias = Callable[[KernelChoice], str]
 def chosen_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, Kernel]]:
     """Functions with several kernels for a key, each with the kernel that chooses."""
     for function, kernel in _called_kernels(functions):
-        if not kernel.checked:
+        if not is_checked(kernel):
             yield function, kernel
 
 
@@ -42,7 +43,7 @@ def _called_kernels(functions: Iterable[NativeFunction]) -> Iterator[tuple[Nativ
     """Functions whose kernel chooses among several, and those whose kernel in Python is checked in C++ before."""
     for function in functions:
         for kernel in function.kernels.values():
-            if kernel.implementations and not kernel.python and not function.manual_kernel_registration:
+            if implementations_of(kernel) and not python_function(kernel) and not function.manual_kernel_registration:
                 yield function, kernel
 
 
@@ -60,7 +61,7 @@ def python_operator(function: NativeFunction, choice: KernelChoice) -> str:
 def _python_choices(functions: Iterable[NativeFunction]) -> Iterator[tuple[NativeFunction, KernelChoice]]:
     """The Python functions that C++ chooses, each with its overload."""
     for function, kernel in _called_kernels(functions):
-        for choice in kernel.implementations:
+        for choice in implementations_of(kernel):
             if choice.python:
                 yield function, choice
 
@@ -178,7 +179,7 @@ def takes_over(kernel: Kernel) -> bool:
 
     That is for the stable interface. Composite kernels also get batched tensors, which are not checked.
     """
-    return kernel.checked and not kernel.key.is_composite
+    return is_checked(kernel) and not kernel.key.is_composite
 
 
 def taking_over(function: NativeFunction, kernel: Kernel, name: str, statements: Iterable[str]) -> str:
@@ -196,7 +197,7 @@ def taking_over(function: NativeFunction, kernel: Kernel, name: str, statements:
         else:
             taken.append(f"const {type} {binding.name} = {owner};")
             passed.append(copied.get(argument.name, binding.name))
-    operator = string_literal(f"{function.namespace}::{python_operator(function, kernel.implementations[0])}")
+    operator = string_literal(f"{function.namespace}::{python_operator(function, implementations_of(kernel)[0])}")
     call = f"::opwright::call_instead({', '.join([operator, 'opwright_stack', *passed])});"
     body = "".join([f"  {line}\n" for line in (*taken, *statements, *layouts_of_taken(function), call)])
     return f"void {name}(StableIValue* opwright_stack, uint64_t, uint64_t) {{\n{body}}}"
@@ -212,7 +213,7 @@ def stable_text(library: Library, functions: Iterable[NativeFunction]) -> str:
         passed = ", ".join([binding.name for binding in signature.bindings])
         calls = {
             implementation: f"{_stable_callee(function, implementation, signature)}{passed})"
-            for implementation in kernel.implementations
+            for implementation in implementations_of(kernel)
         }
         texts += _texts(function, kernel, signature, calls.__getitem__)
     force = _FORCE_STABLE if any(True for _ in chosen_kernels(functions)) else ""
@@ -234,19 +235,19 @@ def _stable_callee(function: NativeFunction, choice: KernelChoice, signature: Si
 
 def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call: _Calls) -> list[str]:
     """Object that knows which kernel is forced, and the function that chooses, or calls the only one."""
-    if kernel.checked:
-        only = call(kernel.implementations[0])
-        return [guard(kernel.condition, f"{signature.definition(kernel.name)} {{\n  return {only};\n}}")]
+    if is_checked(kernel):
+        only = call(implementations_of(kernel)[0])
+        return [guard(condition_of(kernel), f"{signature.definition(kernel.name)} {{\n  return {only};\n}}")]
     choice = f"{kernel.name}_choice"
-    names = ", ".join([string_literal(implementation.kernel.name) for implementation in kernel.implementations])
+    names = ", ".join([string_literal(implementation.kernel.name) for implementation in implementations_of(kernel)])
     operator = string_literal(f"{function.namespace}::{function.name.name}")
     place = string_literal(place_of(function, kernel))
     steps = [
         guard(
-            implementation.kernel.condition if implementation.kernel.condition != kernel.condition else "",
+            condition_of(implementation.kernel) if condition_of(implementation.kernel) != condition_of(kernel) else "",
             _step(number, implementation, call),
         )
-        for number, implementation in enumerate(kernel.implementations)
+        for number, implementation in enumerate(implementations_of(kernel))
     ]
     definition = "\n".join(
         [
@@ -258,7 +259,7 @@ def _texts(function: NativeFunction, kernel: Kernel, signature: Signature, call:
             "}",
         ]
     )
-    return [guard(kernel.condition, definition)]
+    return [guard(condition_of(kernel), definition)]
 
 
 def _step(number: int, choice: KernelChoice, call: _Calls) -> str:

@@ -28,6 +28,7 @@ from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, is_checked_under, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.libraries.emit.requirements import check_call, copied_arguments, has_checks, written_checks
+from opwright.libraries.kernels import condition_of, python_function
 from opwright.libraries.operator_library import OwnWrappers
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
 from opwright.model.hooks import Implementation
@@ -120,7 +121,7 @@ def _kernels_by_key(part: LibraryPart) -> dict[DispatchKey, dict[NativeFunction,
     kernels: dict[DispatchKey, dict[NativeFunction, Kernel]] = {}
     for function in part.functions:
         for key, kernel in function.kernels.items():
-            if not kernel.python:
+            if not python_function(kernel):
                 kernels.setdefault(key, {})[function] = kernel
     return kernels
 
@@ -303,7 +304,7 @@ def _condition(function: NativeFunction, backend: Backend) -> str:
     group = function.group
     for member in (function, *(() if group is None else (group.out, group.functional))):
         if member in backend.kernels:
-            return backend.kernels[member].condition
+            return condition_of(backend.kernels[member])
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opwright.convention import dispatcher, structured
 from opwright.cpp.namespaces import enclose
 from opwright.emit.emitter import FragmentContext
+from opwright.libraries.declared_outputs import depends_on_values
 from opwright.libraries.emit.declared_outputs import (
     OUTPUTS_HEADER,
     allocation,
@@ -15,7 +16,7 @@ from opwright.libraries.emit.declared_outputs import (
 from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, overlap_check
 from opwright.libraries.emit.parts import LibraryPart, Section, structured_groups
 from opwright.libraries.emit.requirements import check_call, has_checks, operator_name
-from opwright.model.declared_outputs import depends_on_values
+from opwright.libraries.entry_fields import outputs_of
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument, SchemaKind
@@ -28,7 +29,7 @@ def is_shape_declared(group: NativeFunctionsGroup) -> bool:
     It does not if a parent class or the computation needs more than outputs from it.
     """
     out = group.out
-    return bool(out.declared_outputs) and out.structured_inherits is None and out.precomputed is None
+    return bool(outputs_of(out)) and out.structured_inherits is None and out.precomputed is None
 
 
 def has_meta_kernel(function: NativeFunction) -> bool:
@@ -41,7 +42,7 @@ def has_meta_kernel(function: NativeFunction) -> bool:
         return False
     if not function.library.defines_operators:
         return False
-    outputs = function.declared_outputs
+    outputs = outputs_of(function)
     return not depends_on_values(outputs) if outputs else writes_only(function)
 
 
@@ -69,7 +70,7 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
             kernel = f"{part.library.api}::declared::{function.name.unambiguous}"
             lines.append(f'  m.impl("{function.name.text}", &{kernel});')
         texts.append("\n".join([*lines, "}"]))
-    is_declared = any(function.declared_outputs for function in functions)
+    is_declared = any(outputs_of(function) for function in functions)
     includes = [OUTPUTS_HEADER] if is_declared or groups else []
     includes += [OVERLAP_HEADER] if any(map(checks_overlap, functions)) else []
     return Section(tuple(includes), "\n\n".join(texts) + "\n" if texts else "")
@@ -78,13 +79,13 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
 def _shape_function(group: NativeFunctionsGroup) -> str:
     """Definition of the method `meta`."""
     parameters = ", ".join([binding.definition for binding in structured.meta_arguments(group)])
-    body = shape_function(group.out.declared_outputs, operator_name(group.out))
+    body = shape_function(outputs_of(group.out), operator_name(group.out))
     return f"void structured_{structured.meta_name(group)}::meta({parameters}) {{\n{_indent(body)}\n}}"
 
 
 def _kernel(function: NativeFunction) -> str:
     """A dispatcher function that makes new results as meta tensors, and checks arguments that take results."""
-    outputs, operator = function.declared_outputs, operator_name(function)
+    outputs, operator = outputs_of(function), operator_name(function)
     lines = [overlap_check(function)] if checks_overlap(function) else []
     lines += [check_call(function, META)] if has_checks(function) else []
     if function.kind is SchemaKind.inplace and outputs:

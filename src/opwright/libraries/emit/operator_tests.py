@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from json import dumps
 from typing import Final
 
-from opwright.emit.autograd.kernels import recording_operator
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.build_namespace import operators_expression
 from opwright.libraries.emit.drawn_samples import (
@@ -19,10 +18,10 @@ from opwright.libraries.emit.drawn_samples import (
 from opwright.libraries.emit.openings import opening_body
 from opwright.libraries.emit.python.calls import calls_of
 from opwright.libraries.emit.requirements import has_checks
-from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
+from opwright.libraries.entry_fields import library_fields, recording_operator, requirements_of
+from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary, RunLibraries
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import META
-from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.records import NamedTuple
@@ -83,7 +82,7 @@ def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
     derivatives = {item.function.schema: item for item in library.derivatives.matched.functions}
     operators: dict[str, list[NativeFunction]] = {}
     for function in library.catalog.functions:
-        if not function.library_fields.saved:
+        if not library_fields(function).saved:
             operators.setdefault(function.name.name, []).append(function)
     tests = []
     for name, overloads in operators.items():
@@ -94,7 +93,7 @@ def _operator_tests(library: OperatorLibrary) -> list[OperatorTest]:
             drawn = drawn_samples(call.plain)
             if _written_samples(call.plain) or drawn:
                 inplace = _inplace(call.plain, operators.get(f"{name}_", ()))
-                differentiated = call.plain.library_fields.returned_from or call.plain.schema
+                differentiated = library_fields(call.plain).returned_from or call.plain.schema
                 test = _test(call.plain, inplace, call.out, derivatives.get(differentiated))
                 tests.append(test._replace(drawn=drawn))
     return tests
@@ -119,7 +118,7 @@ def _test(
 
 
 def _with_gradients(function: NativeFunction, names: list[str]) -> tuple[str, ...]:
-    return tuple(filter(AllowedDtypes(function.requirements).can_be_floating, names))
+    return tuple(filter(AllowedDtypes(requirements_of(function)).can_be_floating, names))
 
 
 def _inplace(function: NativeFunction, overloads: Sequence[NativeFunction]) -> NativeFunction | None:
@@ -147,7 +146,7 @@ def _is_mapped(function: NativeFunction) -> bool:
 
 def _batched(function: NativeFunction) -> tuple[str, ...]:
     """Tensors that may get a first dimension with more elements, each of which an operator computes on its own."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     if requirements is None or any(requirements.sums) or function.arguments.writes or None in requirements.results:
         return ()
     packs = {dims.first_pack for dims in requirements.results if dims is not None}
@@ -162,7 +161,7 @@ _GENERATED: Final = 4
 
 def _written_samples(function: NativeFunction) -> list[str]:
     """Expressions of the calls of the author, and of their generator."""
-    fields = function.library_fields
+    fields = library_fields(function)
     texts = [f"call({sample.strip()})" for sample in fields.samples]
     if fields.sample_generator:
         texts += [f"generated({dumps(fields.sample_generator)}, {seed})" for seed in range(_GENERATED)]
@@ -171,7 +170,7 @@ def _written_samples(function: NativeFunction) -> list[str]:
 
 def _value_fields(test: OperatorTest) -> list[str]:
     """Drawn calls for kinds of values and for sizes, and the tensors whose numbers may be any, and any finite ones."""
-    requirements, drawn = test.function.requirements, test.drawn
+    requirements, drawn = requirements_of(test.function), test.drawn
     if requirements is None or not drawn:
         return []
     dtypes = AllowedDtypes(requirements)
@@ -204,7 +203,7 @@ def _row(test: OperatorTest) -> str:
         fields += [f'out="{test.out.name}"', f"outputs={dumps(outputs)}"]
     if has_checks(function) and not function.arguments.writes:
         fields.append(f"refusals={dumps(refusals(function))}")
-    reference = function.library_fields.reference
+    reference = library_fields(function).reference
     if reference is not None:
         fields.append(f"reference={dumps(reference.path)}")
         fields.append(f"dtypes={dumps(floating_dtypes(function))}")
@@ -218,7 +217,7 @@ def _row(test: OperatorTest) -> str:
     if batched := _batched(function):
         fields.append(f"batched={dumps(batched)}")
     flags = {
-        "conditional": bool(function.library_fields.condition),
+        "conditional": bool(library_fields(function).condition),
         "forward": test.forward,
         "again": test.again,
         # Compiled code can return tensors and lists of them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.cpp.text import string_literal
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.dispatch_key import META, DispatchKey
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import Argument
@@ -24,7 +25,7 @@ def checks_overlap(function: NativeFunction) -> bool:
     Overloads that are synthesized copy results. `TensorIterator` checks what it gets, and an operator that changes only
     sizes and strides writes to no memory.
     """
-    fields, group = function.library_fields, function.group
+    fields, group = library_fields(function), function.group
     if fields.allows_overlap or not function.arguments.writes or "inplace_view" in function.tags:
         return False
     if fields.returned_from is not None or (function.is_synthesized and fields.contract_of is None):
@@ -41,7 +42,7 @@ def may_be_written(function: NativeFunction, argument: Argument) -> bool:
     group = function.group
     if isinstance(group, NativeFunctionsGroup) and group.structured:
         return group.inplace is not None
-    return function.library_fields.serves_inplace
+    return library_fields(function).serves_inplace
 
 
 def is_checked_under(key: DispatchKey) -> bool:

@@ -9,7 +9,9 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import FragmentContext, Job, Slots, per_job
-from opwright.libraries.operator_library import LibraryDerivatives, OperatorLibrary, OwnWrappers, RunLibraries
+from opwright.libraries.entry_fields import library_fields
+from opwright.libraries.kernels import implementations_of, is_checked, python_function
+from opwright.libraries.operator_library import OperatorLibrary, OwnWrappers, RunLibraries
 from opwright.model.derivatives import DifferentiabilityInfo, DifferentiableFunction
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
@@ -115,9 +117,9 @@ def _parts_of(library: OperatorLibrary) -> list[LibraryPart]:
         parts[_stable_number(unit.root_name) % count].append(unit)
     conditions = sorted(set(map(_condition_of, library.catalog.groups)) - {""})
     parts += [[unit for unit in library.catalog.groups if _condition_of(unit) == condition] for condition in conditions]
-    derivatives = _derivatives_by_part(library.derivatives, parts)
+    derivatives = _derivatives_by_part(library, parts)
     are_chosen = any(
-        kernel.implementations and not kernel.python and not kernel.checked
+        implementations_of(kernel) and not python_function(kernel) and not is_checked(kernel)
         for function in library.catalog.functions
         for kernel in function.kernels.values()
     )
@@ -143,7 +145,7 @@ def parts_by_condition(part: LibraryPart) -> list[LibraryPart]:
 
 
 def _condition_of(unit: KernelUnit) -> str:
-    return next(iter(members(unit))).library_fields.condition
+    return library_fields(next(iter(members(unit)))).condition
 
 
 def _divide(part: LibraryPart, name_of: Callable[[KernelUnit], str]) -> Iterator[tuple[str, LibraryPart]]:
@@ -166,11 +168,9 @@ def _divide(part: LibraryPart, name_of: Callable[[KernelUnit], str]) -> Iterator
         )
 
 
-def _derivatives_by_part(
-    derivatives: LibraryDerivatives, parts: Sequence[Sequence[KernelUnit]]
-) -> list[PartDerivatives]:
+def _derivatives_by_part(library: OperatorLibrary, parts: Sequence[Sequence[KernelUnit]]) -> list[PartDerivatives]:
     """Derivatives of each part, with what their formulas need."""
-    matched = {differentiable.function: differentiable for differentiable in derivatives.matched.functions}
+    derivatives, differentiable = library.derivatives, library.differentiable_functions()
     functions = [[function for unit in units for function in members(unit)] for units in parts]
     numbers = {function: number for number, indices in enumerate(functions) for function in indices}
     infos: list[list[DifferentiabilityInfo]] = [[] for _ in parts]
@@ -179,7 +179,7 @@ def _derivatives_by_part(
             infos[numbers[info.function]].append(info)
     return [
         PartDerivatives(
-            tuple([matched.get(function, DifferentiableFunction(function, {}, {})) for function in functions[number]]),
+            tuple([differentiable[function] for function in functions[number]]),
             tuple(indices),
             derivatives.includes if indices else (),
             _operators_in(derivatives.called, indices),

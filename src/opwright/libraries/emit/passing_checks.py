@@ -13,6 +13,7 @@ from opwright.emit.autograd.variable_type import is_unpacked
 from opwright.libraries.codes import NO_CONVERSION
 from opwright.libraries.emit.boxed_calls import has_constructor
 from opwright.libraries.emit.parts import has_own_kernel
+from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup
@@ -49,14 +50,12 @@ _WRITE: Final = _Feature(
 
 def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
     """Report arguments and results that generated kernels cannot handle, at the argument, once for each overload."""
-    differentiable = {
-        matched_function.function: matched_function for matched_function in library.derivatives.matched.functions
-    }
+    differentiable = library.differentiable_functions()
     roots = by_root(library.catalog.functions)
     for function in library.catalog.functions:
         if function.is_synthesized:
             continue
-        derivative = differentiable.get(function, DifferentiableFunction(function, {}, {}))
+        derivative = differentiable[function]
         _check_group(function, sink)
         features = list(_features(derivative, roots[function.root_name]))
         check_alias_sets(function, bool(features), sink)
@@ -68,7 +67,7 @@ def check_passing(library: OperatorLibrary, sink: Diagnostics) -> None:
 def _features(derivative: DifferentiableFunction, operation: Sequence[NativeFunction]) -> Iterator[_Feature]:
     """What is generated for an overload that takes its tensors one by one."""
     function, group = derivative.function, derivative.function.group
-    if function.library_fields.batch_rule and plumbing_kind(function) is not None:
+    if library_fields(function).batch_rule and plumbing_kind(function) is not None:
         yield _RULE
     if any(derivative.forward.values()):
         yield _FORWARD
@@ -128,7 +127,7 @@ def check_alias_sets(function: NativeFunction, has_features: bool, sink: Diagnos
     Code of features and of declared outputs does; else that of a result that is written, unless a kernel returns it
     under any name beside the arguments that it writes.
     """
-    is_sought = has_features or bool(function.declared_outputs)
+    is_sought = has_features or bool(outputs_of(function))
     if not is_sought and function.arguments.writes:
         return
     tensors, lists = {"*"}, set[str]()

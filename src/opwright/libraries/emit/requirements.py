@@ -13,6 +13,12 @@ from typing import Final
 from opwright.cpp.namespaces import enclose
 from opwright.cpp.text import string_literal
 from opwright.emit.emitter import FragmentContext
+from opwright.libraries.declared_outputs import (
+    DeclaredOutput,
+    OutputExpression,
+    OutputOperation,
+    depends_on_values,
+)
 from opwright.libraries.emit.declared_outputs import (
     ExpressionPrinter,
     bound_variable,
@@ -22,15 +28,8 @@ from opwright.libraries.emit.declared_outputs import (
     output_subject,
 )
 from opwright.libraries.emit.parts import LibraryPart, Section
-from opwright.model.declared_outputs import (
-    DeclaredOutput,
-    OutputExpression,
-    OutputOperation,
-    depends_on_values,
-)
-from opwright.model.dispatch_key import META, DispatchKey
-from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import (
+from opwright.libraries.entry_fields import library_fields, outputs_of, requirements_of
+from opwright.libraries.requirements import (
     CopiedArgument,
     Requirement,
     Requirements,
@@ -41,6 +40,8 @@ from opwright.model.requirements import (
     item_name,
     place_name,
 )
+from opwright.model.dispatch_key import META, DispatchKey
+from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType
 
@@ -68,15 +69,15 @@ _PRINTER: Final = ExpressionPrinter(
 
 def has_checks(function: NativeFunction) -> bool:
     """Whether calls of the kernels of an overload are checked. Overloads that call others leave it to them."""
-    requirements = function.requirements
-    fields = function.library_fields
+    requirements = requirements_of(function)
+    fields = library_fields(function)
     is_kernel = (not function.is_synthesized or fields.contract_of is not None) and fields.returned_from is None
     return is_kernel and requirements is not None and bool(requirements.checks or requirements.values)
 
 
 def copied_arguments(function: NativeFunction) -> dict[str, str]:
     """Arguments that kernels get in a layout, and what is passed in their place."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     if requirements is None or function.is_synthesized:
         return {}
     return {argument.name: _in_layout(argument) for argument in requirements.copied}
@@ -92,9 +93,10 @@ def layouts_of_taken(function: NativeFunction) -> list[str]:
     """Statements that put tensors which another call takes over in their layouts. Lists of them are copied."""
     if not copied_arguments(function):
         return []
-    assert function.requirements is not None
+    requirements = requirements_of(function)
+    assert requirements is not None
     lists = [argument.name for argument in function.arguments.all if isinstance(argument.type, ListType)]
-    tensors = [argument for argument in function.requirements.copied if argument.name not in lists]
+    tensors = [argument for argument in requirements.copied if argument.name not in lists]
     return [f"{_call_with_layouts('put_in_layout', argument)};" for argument in tensors]
 
 
@@ -111,8 +113,8 @@ def written_outputs(function: NativeFunction) -> list[tuple[str, DeclaredOutput]
 
 def outputs_of_written(function: NativeFunction) -> list[tuple[str, DeclaredOutput]]:
     """The arguments that an overload writes to, also one that calls others, each with its declared output."""
-    outputs = function.declared_outputs
-    if function.library_fields.returned_from is not None or depends_on_values(outputs):
+    outputs = outputs_of(function)
+    if library_fields(function).returned_from is not None or depends_on_values(outputs):
         return []
     if function.kind is SchemaKind.inplace:
         return [("self", output) for output in outputs]
@@ -125,7 +127,7 @@ def written_checks(function: NativeFunction) -> list[str]:
 
     Overloads without requirements leave it to their kernels, and generated code of structured ones does it.
     """
-    if function.requirements is None or function.in_structured_group:
+    if requirements_of(function) is None or function.in_structured_group:
         return []
     is_inplace = function.kind is SchemaKind.inplace
     return [
@@ -138,7 +140,7 @@ def written_checks(function: NativeFunction) -> list[str]:
 
 def stable_written_checks(function: NativeFunction) -> list[str]:
     """Checks of written arguments with the stable interface, which end the function that checks arguments."""
-    if function.requirements is None or any(key.is_composite for key in function.kernels):
+    if requirements_of(function) is None or any(key.is_composite for key in function.kernels):
         return []
     check = "check_inplace" if function.kind is SchemaKind.inplace else "resize_out"
     statements = []
@@ -155,7 +157,7 @@ def output_facts(function: NativeFunction, output: DeclaredOutput) -> str:
 
 def operator_name(function: NativeFunction) -> str:
     """The operator in messages. One that saves results has the name of its entry."""
-    written = function.library_fields.written
+    written = library_fields(function).written
     return f"{function.namespace}::{function.name if written is None else written.name}"
 
 
@@ -171,7 +173,7 @@ def requirements_section(part: LibraryPart, context: FragmentContext) -> Section
 
 def check_function(function: NativeFunction, *, written: Sequence[str] = ()) -> str:
     """Definition of the function that checks the arguments of calls; `written` are statements at its end."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     assert requirements is not None
     names = checked_arguments(function, are_written=bool(written))
     types = "".join([f", class Type{index}" for index in range(len(names))])
@@ -188,8 +190,9 @@ def check_call(function: NativeFunction, key: DispatchKey) -> str:
     Tensors in a trace reach the kernels of composite keys and of Meta, so sizes may be symbols there.
     """
     is_symbolic = key.is_composite or key is META
-    assert function.requirements is not None
-    with_sizes = dict(function.requirements.dims)
+    requirements = requirements_of(function)
+    assert requirements is not None
+    with_sizes = dict(requirements.dims)
 
     def value(name: str, kind: str) -> str:
         if kind in ("Scalar", "Scalar?"):
@@ -231,7 +234,7 @@ def checks_call(
 @lru_cache(maxsize=256)
 def checked_arguments(function: NativeFunction, *, are_written: bool) -> tuple[str, ...]:
     """Arguments that conditions and messages read, or checks of what is written, in the order of the schema."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     assert requirements is not None
     read = requirements.arguments()
     for name, output in written_outputs(function) if are_written else ():

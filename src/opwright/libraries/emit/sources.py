@@ -12,7 +12,7 @@ from opwright.dialects.nearest import schema_span
 from opwright.emit.aten import operators
 from opwright.emit.aten.backend_select import definition
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
-from opwright.emit.aten.schemas import registrations
+from opwright.emit.aten.schemas import registrations, schema_text
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries.codes import NO_CONVERSION
@@ -41,6 +41,7 @@ from opwright.libraries.emit.parts import (
     parts_by_root,
 )
 from opwright.libraries.emit.requirements import requirements_section
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 
@@ -60,9 +61,16 @@ def _operators_section(part: LibraryPart, context: FragmentContext) -> Section:
     classes = f"{enclose(part.library.operators, members)}\n"
     if not part.library.defines_operators:
         return Section(tuple(includes), classes)
-    statements = "".join([f"  {statement}" for statement in registrations(functions)])
+    statements = "".join([f"  {statement}" for statement in registrations(functions, _declared_schema)])
     registered = f"TORCH_LIBRARY_FRAGMENT({part.library.namespace}, m) {{\n{statements}}}\n"
     return Section(tuple(includes), f"{classes}\n{registered}")
+
+
+def _declared_schema(function: NativeFunction) -> str:
+    """The schema of an operator, with what TorchScript assumes of it in place of what the schema says."""
+    kind = library_fields(function).alias_analysis.upper()
+    schema = schema_text(function)
+    return f"torch::schema({schema}, c10::AliasAnalysisKind::{kind})" if kind else schema
 
 
 _BACKEND_SELECT_HEADERS: Final = ("ATen/core/dispatch/DispatchKeyExtractor.h", "c10/core/TensorOptions.h")

@@ -46,9 +46,11 @@ from opwright.libraries.emit.requirements import (
     stable_check_call,
     stable_written_checks,
 )
-from opwright.libraries.operator_library import RunLibraries
+from opwright.libraries.entry_fields import library_fields, requirements_of
+from opwright.libraries.kernels import condition_of, python_function, written_kernels
+from opwright.libraries.operator_library import BUILD_NAMESPACE, RunLibraries
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, LIBRARY_KEYS, DispatchKey
-from opwright.model.library import BUILD_NAMESPACE, Library
+from opwright.model.library import Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
 from opwright.schema.function import FunctionSchema
 from opwright.schema.types import Type
@@ -136,16 +138,20 @@ class StableLibrary(NamedTuple):
             for function in self.functions
             if not function.manual_kernel_registration and not calls_another_form(function)
             for kernel in function.kernels.values()
-            if not kernel.python
+            if not python_function(kernel)
         ]
 
     def functions_with_rules(self) -> list[NativeFunction]:
         """Functions that have batching rules of the author's."""
-        return [function for function in self.functions if function.library_fields.batch_rule]
+        return [function for function in self.functions if library_fields(function).batch_rule]
 
     def written_kernels(self) -> list[tuple[NativeFunction, Kernel]]:
         """Kernels that the author writes, each with its overload."""
-        return [(function, written_kernel) for function, kernel in self.kernels() for written_kernel in kernel.written]
+        return [
+            (function, written_kernel)
+            for function, kernel in self.kernels()
+            for written_kernel in written_kernels(kernel)
+        ]
 
 
 @per_job
@@ -176,8 +182,8 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
         declared = f"{stable.signature(function).declaration(kernel.name)};"
         namespaces.setdefault(kernel.namespace, {})[guard(_condition(function, kernel), declared)] = None
     for function in () if unit.includes else unit.functions_with_rules():
-        namespace, _, name = function.library_fields.batch_rule.rpartition("::")
-        declared = guard(function.library_fields.condition, f"{stable.rule_signature(function).declaration(name)};")
+        namespace, _, name = library_fields(function).batch_rule.rpartition("::")
+        declared = guard(library_fields(function).condition, f"{stable.rule_signature(function).declaration(name)};")
         namespaces.setdefault(namespace, {})[declared] = None
     return {
         "namespace": unit.library.namespace,
@@ -190,7 +196,7 @@ def _kernels_header(unit: StableLibrary, context: FragmentContext) -> Slots:
 
 
 def _condition(function: NativeFunction, kernel: Kernel) -> str:
-    return joined_conditions((function.library_fields.condition, kernel.condition))
+    return joined_conditions((library_fields(function).condition, condition_of(kernel)))
 
 
 def _guarded_lines(lines: Iterable[tuple[str, str]]) -> str:
@@ -228,10 +234,10 @@ def schema_registrations(unit: StableLibrary) -> str:
         tags = ", ".join([f"torch::headeronly::Tag::{tag}" for tag in stable.registered_tags(function)])
         with_tags = f", {{{tags}}}" if tags and unit.oldest_release >= stable.TAGS_SINCE else ""
         statement = f"  m.def({string_literal(function.schema.written_text)}{with_tags});\n"
-        statements.append((function.library_fields.condition, statement))
+        statements.append((library_fields(function).condition, statement))
     for function in unit.functions_with_rules():
         statement = f"  m.def({string_literal(str(stable.rule_schema(function)))});\n"
-        statements.append((function.library_fields.condition, statement))
+        statements.append((library_fields(function).condition, statement))
     return f"STABLE_TORCH_LIBRARY_FRAGMENT({unit.library.namespace}, m) {{\n{_guarded_lines(statements)}}}"
 
 
@@ -359,8 +365,8 @@ def _rules(unit: StableLibrary) -> list[tuple[str, str]]:
     """Statements that register batching rules, which are composite: each level of `torch.func` runs them."""
     return [
         (
-            function.library_fields.condition,
-            f'  m.impl("{stable.rule_schema(function).name}", TORCH_BOX(&::{function.library_fields.batch_rule}));\n',
+            library_fields(function).condition,
+            f'  m.impl("{stable.rule_schema(function).name}", TORCH_BOX(&::{library_fields(function).batch_rule}));\n',
         )
         for function in unit.functions_with_rules()
     ]
@@ -373,7 +379,7 @@ def _operators_header(unit: StableLibrary, context: FragmentContext) -> Slots:
         if signature is not None:
             # C++ cannot tell operators apart whose parameters have the same types there.
             key = f"{signature.name}({signature.parameter_types})"
-            texts.setdefault(key, guard(function.library_fields.condition, _call(function, signature)))
+            texts.setdefault(key, guard(library_fields(function).condition, _call(function, signature)))
     return {
         "namespace": unit.library.namespace,
         "functions": enclose(unit.library.api, "\n\n".join(texts.values())),
@@ -405,7 +411,7 @@ def _source(unit: StableLibrary, context: FragmentContext) -> Slots:
     texts = [chosen, stable_definitions(unit.library, unit.functions), _checked_kernels(unit)]
     headers = [*unit.includes, *([IMPLEMENTATIONS_HEADER] if chosen else [])]
     headers += [STABLE_OVERLAP_HEADER] if any(map(checks_overlap, unit.functions)) else []
-    headers += [STABLE_REQUIREMENTS_HEADER] if any(function.requirements for function in unit.functions) else []
+    headers += [STABLE_REQUIREMENTS_HEADER] if any(requirements_of(function) for function in unit.functions) else []
     headers += [_DEVICES_HEADER] if _has_device_statements(unit) else []
     is_launched = any(has_launch_checks(kernel.key) for _, kernel in unit.kernels())
     headers += [] if unit.library.defines_operators else [_IMPLEMENTED_HEADER]
@@ -435,9 +441,9 @@ def _checks(unit: StableLibrary) -> list[str]:
             text = _check("kernel", name, stable.signature(function).type, operator)
         checks.append(guard(_condition(function, kernel), text))
     for function in unit.functions_with_rules():
-        name, operator = f"::{function.library_fields.batch_rule}", f"{function.namespace}::{function.name}"
+        name, operator = f"::{library_fields(function).batch_rule}", f"{function.namespace}::{function.name}"
         text = _check("batching rule", name, stable.rule_signature(function).type, operator)
-        checks.append(guard(function.library_fields.condition, text))
+        checks.append(guard(library_fields(function).condition, text))
     return checks
 
 

@@ -18,7 +18,9 @@ from opwright.libraries import codes
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.frameworks import view_convention
+from opwright.libraries.kernels import condition_of, written_kernels
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, Label
@@ -100,12 +102,16 @@ def _wanted_kernels(library: OperatorLibrary) -> Iterator[_Wanted]:
         return
     for function in library.catalog.functions:
         generated = calls_another_form(function) if library.is_stable else has_generated_kernel(function)
-        if function.manual_kernel_registration or generated or function.library_fields.condition:
+        if function.manual_kernel_registration or generated or library_fields(function).condition:
             continue
         for kernel in dict.fromkeys(
-            [declared_signature for chosen in function.kernels.values() for declared_signature in chosen.written]
+            [
+                declared_signature
+                for chosen in function.kernels.values()
+                for declared_signature in written_kernels(chosen)
+            ]
         ):
-            if not (kernel.structured or kernel.condition):
+            if not (kernel.structured or condition_of(kernel)):
                 declared_signature = (
                     view_convention.signature(function)
                     if library.takes_views

@@ -22,6 +22,7 @@ from opwright.libraries.emit.requirements import (
     output_facts,
     stable_written_checks,
 )
+from opwright.libraries.entry_fields import outputs_of, requirements_of
 from opwright.libraries.frameworks.view_convention import (
     ViewLibrary,
     ViewOperator,
@@ -32,6 +33,7 @@ from opwright.libraries.frameworks.view_convention import (
     view_type,
 )
 from opwright.libraries.operator_library import RunLibraries
+from opwright.libraries.requirements import Requirements
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
@@ -98,7 +100,7 @@ def _table(unit: ViewLibrary) -> str:
 
 def layouts_of(operator: ViewOperator) -> dict[str, str]:
     """Arguments that a kernel gets in a layout, and the layout: the first one of several that it takes."""
-    requirements = operator.function.requirements
+    requirements = requirements_of(operator.function)
     return {} if requirements is None else {copied.name: copied.layouts[0] for copied in requirements.copied}
 
 
@@ -170,7 +172,7 @@ def _number(value: object) -> str:
 
 def _has_values(function: NativeFunction) -> bool:
     """Whether an entry says which values tensors may have."""
-    return has_checks(function) and function.requirements is not None and bool(function.requirements.values)
+    return has_checks(function) and bool((requirements_of(function) or Requirements()).values)
 
 
 def _checked_facts(operator: ViewOperator, sizes: str) -> list[str]:
@@ -201,7 +203,7 @@ def _functions(operator: ViewOperator) -> str:
         lines.append(f"  ::opwright::check_devices(operators[{place}], opwright_values);")
     lines += _checked_facts(operator, "::opwright::Traced")
     subject = string_literal(f"{function.namespace}::{function.name}: the size of the result")
-    for index, output in enumerate(function.declared_outputs if new_results(function) else ()):
+    for index, output in enumerate(outputs_of(function) if new_results(function) else ()):
         lines.append(
             f"  ::opwright::set_result(opwright_results[{index}], {output_facts(function, output)}, {subject});"
         )

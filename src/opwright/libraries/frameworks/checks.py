@@ -9,14 +9,15 @@ from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.codes import FRAMEWORK_FIELD, FRAMEWORK_FORMULA, FRAMEWORK_SIZE, FRAMEWORK_TYPE
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, depends_on_values
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.libraries.frameworks.jax_formulas import NoJax, gradient_texts, module_functions
 from opwright.libraries.frameworks.view_convention import DEVICES, new_results, shared_functions, view_type
-from opwright.libraries.operator_library import OperatorLibrary
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, depends_on_values
+from opwright.libraries.kernels import implementations_of, python_function
+from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.library import BUILD_NAMESPACE
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, OptionalType
@@ -58,7 +59,7 @@ class _Refused(NamedTuple):
 
 
 def _refused_fields(library: OperatorLibrary, function: NativeFunction) -> Iterator[_Refused]:
-    fields, name = function.library_fields, function.name
+    fields, name = library_fields(function), function.name
     if library.library.namespace == BUILD_NAMESPACE:
         yield _Refused("", f"`{name}` is in a namespace that PyTorch's builds give, and no other framework's do")
     if library.has_own_signatures:
@@ -73,7 +74,7 @@ def _refused_fields(library: OperatorLibrary, function: NativeFunction) -> Itera
         elif key.name not in DEVICES:
             message = f"kernels over borrowed tensors are for CPU and CUDA, and `{name}` has one for `{key.name}`"
             yield _Refused(key.name, message)
-        elif kernel.python or kernel.implementations:
+        elif python_function(kernel) or implementations_of(kernel):
             message = f"`{name}` has a kernel in Python, or several for `{key.name}`, which PyTorch alone chooses among"
             yield _Refused(key.name, message)
     for word, is_there in (
@@ -119,7 +120,7 @@ def _check_results(library: OperatorLibrary, function: NativeFunction, sink: Dia
             message = f"a kernel over borrowed tensors writes its results into tensors, and `{result.type}` is none"
             sink.error(FRAMEWORK_TYPE, message, at, help="return a tensor, or write `abi: stable`")
             return
-    new, outputs = new_results(function), function.declared_outputs
+    new, outputs = new_results(function), outputs_of(function)
     if not new:
         return
     if len(outputs) != len(new):

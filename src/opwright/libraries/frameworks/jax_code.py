@@ -9,6 +9,7 @@ from typing import Final
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.libraries.emit.python.batch_rules import mapped_loops
+from opwright.libraries.entry_fields import library_fields, requirements_of
 from opwright.libraries.frameworks.calls import python_default, view_libraries
 from opwright.libraries.frameworks.jax_formulas import gradient_texts, module_functions
 from opwright.libraries.frameworks.view_convention import (
@@ -20,6 +21,7 @@ from opwright.libraries.frameworks.view_convention import (
     written_arguments,
 )
 from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
+from opwright.libraries.requirements import Requirements
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.schema.types import OptionalType
@@ -126,8 +128,8 @@ def result_class(operator: ViewOperator, item: str, order: Sequence[tuple[str, i
 def docstring(operator: ViewOperator) -> str:
     """Docstring of a Python function of an operator."""
     function = operator.function
-    doc = function.library_fields.doc.strip() or f"The operator `{function.namespace}::{function.name}`."
-    dims = dict(function.requirements.dims) if function.requirements is not None else {}
+    doc = library_fields(function).doc.strip() or f"The operator `{function.namespace}::{function.name}`."
+    dims = dict((requirements_of(function) or Requirements()).dims)
     lines = [doc, "", f"Schema: `{function.schema}`."]
     if dims:
         sizes = ", ".join([f"`{name}` `[{pattern.text}]`" for name, pattern in dims.items()])

@@ -11,6 +11,7 @@ from itertools import chain, zip_longest
 from random import Random
 from typing import Final
 
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.judge.drawing import FILLS, LAYOUTS, NOT_FINITE, Case, Drawer, Recipe
 from opwright.libraries.judge.entry import JudgedEntry
 from opwright.libraries.judge.processes import Desk
@@ -69,7 +70,7 @@ class DrawnCases:
             if case is not None:
                 self.all.append(case)
                 yield case
-        fields, random = self._entry.function.library_fields, self.random("author")
+        fields, random = library_fields(self._entry.function), self.random("author")
         messages: list[tuple[JsonMessage, str]] = [
             ({"do": "draw", "author": text, "seed": random.getrandbits(31), "dtype": dtype}, f"of the author, {dtype}")
             for text in fields.samples

@@ -8,13 +8,14 @@ from math import ceil, floor, isfinite, isinf, prod
 from random import Random
 from typing import Final
 
+from opwright.libraries.declared_outputs import DTYPE_CLASSES, TORCH_DTYPES, dtype_names
 from opwright.libraries.dialect.sample_sizes import SizeValue, Unknown, chosen_sizes, value_of
 from opwright.libraries.emit.drawn_samples import AllowedDtypes
 from opwright.libraries.emit.drawn_values import Limits, limits_of
+from opwright.libraries.entry_fields import library_fields, requirements_of
 from opwright.libraries.judge.entry import JudgedEntry
 from opwright.libraries.judge.worker.protocol import JsonMessage
-from opwright.model.declared_outputs import DTYPE_CLASSES, TORCH_DTYPES, dtype_names
-from opwright.model.requirements import DimKind, item_name
+from opwright.libraries.requirements import DimKind, Requirements, item_name
 from opwright.schema.function import Argument
 from opwright.source.records import NamedTuple
 
@@ -75,17 +76,17 @@ class Drawer:
     def __init__(self, entry: JudgedEntry) -> None:
         self._entry: Final = entry
         self._random = Random()
-        self._dims: Final = {} if entry.function.requirements is None else dict(entry.function.requirements.dims)
-        self._allowed: Final = AllowedDtypes(entry.function.requirements)
-        requirements = entry.function.requirements
-        self._conditions: Final = {} if requirements is None else requirements.values_by_tensor()
+        requirements = requirements_of(entry.function) or Requirements()
+        self._dims: Final = dict(requirements.dims)
+        self._allowed: Final = AllowedDtypes(requirements)
+        self._conditions: Final = requirements.values_by_tensor()
 
     @property
     def can_draw(self) -> bool:
         """Whether the entry says enough: the sizes of all tensors, and what integers mean."""
         tensors = [argument for argument in self._entry.arguments if argument.type.is_tensor_like]
         are_sized = all(argument.name in self._dims for argument in tensors if argument.default is None)
-        fields = self._entry.function.library_fields
+        fields = library_fields(self._entry.function)
         if not fields.draws_samples:
             return False
         if fields.samples or fields.sample_generator:
@@ -163,7 +164,7 @@ class Drawer:
             values_of[name] = tuple(shapes) if is_list else shapes[0]
             tensors = [self._tensor(name, shape, recipe, sizes, integers) for shape in shapes]
             specs[name] = {"tensors": tensors} if is_list else tensors[0]
-        requirements = self._entry.function.requirements
+        requirements = requirements_of(self._entry.function)
         for requirement in () if requirements is None else requirements.checks:
             try:
                 if not value_of(requirement.condition, values_of):

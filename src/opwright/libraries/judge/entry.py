@@ -11,6 +11,7 @@ from opwright.libraries import codes
 from opwright.libraries.emit.openings import opening_body, opening_source
 from opwright.libraries.emit.python.fakes import check_function
 from opwright.libraries.emit.python.references import unread_arguments
+from opwright.libraries.entry_fields import library_fields, requirements_of
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import open_inputs
@@ -42,7 +43,7 @@ class JudgedEntry(NamedTuple):
     @property
     def name(self) -> OperatorName:
         """The name as the entry has it. What saves results is an internal operator."""
-        written = self.function.library_fields.written
+        written = library_fields(self.function).written
         return self.function.name if written is None else written.name
 
     @property
@@ -77,7 +78,7 @@ def entry_of(file: SourceFile, name: str) -> JudgedEntry:
         JudgedEntry(function, library, file)
         for library in libraries
         for function in library.catalog.functions
-        if function.library_fields.returned_from is None and not function.is_synthesized
+        if library_fields(function).returned_from is None and not function.is_synthesized
     ]
     named = {f"{entry.function.namespace}::{entry.name}": entry for entry in entries}
     wanted = [key for key in named if not name or name in (key, key.partition("::")[2])]
@@ -98,7 +99,7 @@ def module_folders(entry: JudgedEntry, folders: tuple[str, ...]) -> list[str]:
 def oracle_facts(entry: JudgedEntry, folders: tuple[str, ...]) -> dict[str, object]:
     """What an oracle has to know of an entry with a reference. `folders` are those of modules of Python."""
     function = entry.function
-    fields, requirements = function.library_fields, function.requirements
+    fields, requirements = library_fields(function), requirements_of(function)
     assert fields.reference is not None
     check = check_function(function, "_check")
     opening = "import functools as _functools\nimport operator as _operator\nimport torch as _torch\n"

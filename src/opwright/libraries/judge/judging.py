@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from opwright.libraries.emit.python.fakes import has_fake
+from opwright.libraries.entry_fields import library_fields, requirements_of
 from opwright.libraries.judge.calls import CandidateCalls, has_results, more_results
 from opwright.libraries.judge.candidates import Candidate, NotBuilt, built, sanitizer_environment
 from opwright.libraries.judge.cases import DrawnCases
@@ -100,7 +101,7 @@ class Judgement:
         )
 
     def _judge(self) -> None:
-        if self._entry.function.library_fields.reference is None:
+        if library_fields(self._entry.function).reference is None:
             raise Unjudged("the entry has no reference, so nothing says what is right")
         # Both start at the same time.
         try:
@@ -285,7 +286,7 @@ class Judgement:
 
     def _check_batches(self, worker: WorkerProcess) -> None:
         """Elements of a batch are what they are alone."""
-        requirements = self._entry.function.requirements
+        requirements = requirements_of(self._entry.function)
         loops = None if requirements is None else requirements.loops()
         is_plain = not self._entry.function.arguments.writes
         if not self._cases.can_draw or loops is None or not is_plain or self._is_random():

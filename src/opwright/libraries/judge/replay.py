@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright.libraries.emit.python.references import unread_arguments
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.judge.drawing import Case
 from opwright.libraries.judge.entry import JudgedEntry
 
@@ -24,7 +25,7 @@ def replay_script(
     """Five lines that replay a call without Opwright. `candidate` is the line that loads one; `what` says how it is
     called.
     """
-    reference = entry.function.library_fields.reference
+    reference = library_fields(entry.function).reference
     assert reference is not None
     if isinstance(stopped := what.get("stopped"), Case):
         # The results of the second call are wrong.

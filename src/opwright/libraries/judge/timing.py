@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.judge.calls import CandidateCalls
 from opwright.libraries.judge.candidates import Candidate, find_candidate
 from opwright.libraries.judge.drawing import Case
@@ -71,7 +72,7 @@ def compared_candidate(name: str, entry: JudgedEntry, folders: tuple[str, ...]) 
     """What a candidate is timed with: `reference`, or another candidate."""
     if name != "reference":
         return find_candidate(name)
-    reference = entry.function.library_fields.reference
+    reference = library_fields(entry.function).reference
     assert reference is not None
     module, _, function = reference.path.partition(":")
     for folder in module_folders(entry, folders):

@@ -44,7 +44,7 @@ def argument_type(type: Type) -> str:
     >>> from opwright.schema import parse_type
     >>> argument_type(parse_type("int[2]?")), argument_type(parse_type("Tensor?[]"))
     ('_int | _Sequence[_int] | None', '_Sequence[_Tensor | None]')
-    >>> from opwright.schema.parser import read_written_schema
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
     >>> schema = read_written_schema("f(Dict(str, int[]) x, (int, Any) y) -> ()")
     >>> [argument_type(argument.type) for argument in schema.arguments.all]
     ['_dict[_str, _Sequence[_int]]', '_tuple[_int, _Any]']

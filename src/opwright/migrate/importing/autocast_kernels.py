@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from opwright.dialects.names import CAST_BACK
+from opwright.libraries.entry_fields import CAST_BACK
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import Statement, divide_template, statements, template_end, typed_parameters
 from opwright.syntax.cpp_source import CppSource

@@ -21,18 +21,19 @@ from opwright.cpp.namespaces import qualified_name
 from opwright.cpp.text import joined_conditions
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
+from opwright.libraries.entry_fields import Autocast, library_fields, outputs_of, requirements_of
+from opwright.libraries.kernels import implementations_of, written_kernels
 from opwright.libraries.operator_library import LibraryDerivatives, OperatorLibrary
 from opwright.migrate.importing.explained import shown_names
 from opwright.migrate.importing.operators import either_conditions
 from opwright.migrate.importing.process import answer_of
 from opwright.migrate.importing.registration import RegistrationStatement
 from opwright.model.dispatch_key import META
-from opwright.model.library import Autocast
 from opwright.model.native_function import NativeFunction
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import counted
+from opwright.syntax.dispatcher_schemas import read_written_schema
 
 #: A namespace, and the name of an operator with its overload.
 OperatorKey: TypeAlias = "tuple[str, str]"
@@ -158,8 +159,8 @@ def as_generated(
     kernel = next((kernel for named, kernel in function.kernels.items() if named.name == key), None)
     is_made = calls_another_form(function) if library.is_stable else has_generated_kernel(function)
     if kernel is not None and not is_made:
-        names = [qualified_name(written.namespace, written.name) for written in kernel.written]
-        names += [choice.python.rpartition(":")[2] for choice in kernel.implementations if choice.python]
+        names = [qualified_name(written.namespace, written.name) for written in written_kernels(kernel)]
+        names += [choice.python.rpartition(":")[2] for choice in implementations_of(kernel) if choice.python]
         conditions = registered.names[0][1:]
         return Registered(tuple(sorted((name.removeprefix("::"), *conditions) for name in names)))
     if registered.does or registered.is_fallthrough:
@@ -173,10 +174,10 @@ def as_generated(
 
 def declared_fields(derivatives: LibraryDerivatives, function: NativeFunction) -> frozenset[str]:
     """What a library file says of an operator that may make it do more than the original did."""
-    fields = function.library_fields
+    fields = library_fields(function)
     values = {
-        "outputs": function.declared_outputs,
-        "requirements": function.requirements,
+        "outputs": outputs_of(function),
+        "requirements": requirements_of(function),
         "autocast": fields.autocast != Autocast(),
         "batch_rule": fields.batch_rule,
         "derivatives": _arguments_with_formulas(derivatives, function),

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Final
 
-from opwright.dialects.names import CAST_BACK
+from opwright.libraries.entry_fields import CAST_BACK
 from opwright.migrate.importing.always_run import AlwaysRun, declares_always
 from opwright.migrate.importing.argument_uses import (
     DefinedFunctions,

@@ -14,10 +14,10 @@ from itertools import count
 from typing import Final
 
 from opwright.dialects.python_source import PARSE_ERRORS
+from opwright.libraries.declared_outputs import TORCH_DTYPES
 from opwright.libraries.dialect.dims import DIMS
 from opwright.libraries.dialect.requirements import DTYPES_FIELD, LAYOUT, REQUIRES, RequirementsLoader
 from opwright.migrate.importing.registration import RegistrationStatement
-from opwright.model.declared_outputs import TORCH_DTYPES
 from opwright.model.dispatch_key import META
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics, Fault

@@ -17,10 +17,10 @@ from opwright.migrate.importing.operators import is_apart
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.model.dispatch_key import META
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_functions import CppFunction
 from opwright.syntax.cpp_source import CPP_HEADERS
+from opwright.syntax.dispatcher_schemas import read_written_schema
 from opwright.workspace.yaml_scalar import comment, scalar
 
 #: Names of PyTorch that classes write in several ways.

@@ -10,10 +10,10 @@ from typing import Final
 from opwright.convention import public_api
 from opwright.dialects.names import default_kernel_name
 from opwright.libraries.dialect.fields import ALIAS_ANALYSES
+from opwright.libraries.operator_library import BUILD_NAMESPACE
 from opwright.migrate.importing.operators import ImportedOperator, ImportedOperators
 from opwright.migrate.importing.registration import SourcePlace
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.nodes import quoted_scalar
 from opwright.source.records import NamedTuple
 from opwright.workspace.yaml_scalar import comment, flow_scalar, scalar

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from opwright.libraries.operator_library import BUILD_NAMESPACE
 from opwright.migrate.importing.always_run import AlwaysRun
 from opwright.migrate.importing.argument_uses import (
     MAYBE_WRITTEN,
@@ -35,7 +36,6 @@ from opwright.migrate.importing.pybind import (
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.importing.registration_calls import call_chains, is_split_up, local_names
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, CPU, CUDA
-from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import counted

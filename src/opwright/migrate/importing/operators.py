@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from opwright.cpp.text import joined_conditions
-from opwright.dialects.cpp_expressions import condition_fault
 from opwright.dialects.names import CPP_WORDS
-from opwright.dialects.native_functions.rules import missing_form
+from opwright.dialects.native_functions.rules import is_argument_type, is_return_type
 from opwright.libraries import stable_convention as stable
+from opwright.libraries.dialect.conditions import condition_fault
 from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.drafted_requirements import drafted_requirements
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
@@ -24,9 +24,9 @@ from opwright.model.dispatch_key import (
 from opwright.model.native_function import is_view_schema
 from opwright.schema.fault import SchemaFault
 from opwright.schema.function import FunctionSchema
-from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.syntax.cpp_types import CppType, read_type
+from opwright.syntax.dispatcher_schemas import read_written_schema
 
 #: What an author does about a kernel that records gradients itself.
 RECORDS: Final = (
@@ -218,7 +218,7 @@ class _Operator:
                 continue
             try:
                 parsed = read_written_schema(statement.schema)
-                refusal = statement.refusal or missing_form(parsed) or _parameter_refusal(parsed)
+                refusal = statement.refusal or _missing_form(parsed) or _parameter_refusal(parsed)
             except SchemaFault as fault:
                 refusal = fault.message
             if refusal:
@@ -320,6 +320,17 @@ class _Operator:
             requirements=tuple(drafted_requirements(parsed, statements)),
             autocast=() if is_by_hand else tuple(policies.items()),
         )
+
+
+def _missing_form(schema: FunctionSchema) -> str:
+    """What in the schema of a library has no form in C++; empty if all has one.
+
+    >>> _missing_form(read_written_schema("f(Future(Tensor) x) -> ()"))
+    '`Future(Tensor) x` has no form in C++'
+    """
+    texts = [part.text for part in schema.arguments.all if not is_argument_type(part.type, is_strict=False)]
+    texts += [result.text for result in schema.returns if not is_return_type(result.type, is_strict=False)]
+    return f"`{texts[0]}` has no form in C++" if texts else ""
 
 
 def _parameter_refusal(schema: FunctionSchema) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
 from opwright.dialects.python_source import PARSE_ERRORS
-from opwright.model.declared_outputs import DTYPES, TORCH_DTYPES
+from opwright.libraries.declared_outputs import DTYPES, TORCH_DTYPES
 from opwright.source.diagnostic import shorten
 from opwright.source.records import NamedTuple
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from opwright.libraries.extension.generated import library_code
 from opwright.libraries.extension.kernel_types import wrong_kernels
-from opwright.libraries.operator_library import OperatorLibrary
+from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary
 from opwright.migrate import codes
 from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.backend_import import BackendImport, import_backend
@@ -50,7 +50,6 @@ from opwright.migrate.importing.tried import arguments_of_functions, tried_lines
 from opwright.migrate.importing.two_processes import ProcessComparison, compare_processes
 from opwright.migrate.importing.unread_code import with_unread
 from opwright.model.dispatch_key import META
-from opwright.model.library import BUILD_NAMESPACE
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

@@ -22,9 +22,9 @@ from opwright.migrate.importing.process import LoadedLibrary, LoadedOperator
 from opwright.migrate.importing.pybind import python_names
 from opwright.migrate.importing.recorded_calls import CallComparison
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_written_schema
 from opwright.source.records import NamedTuple
 from opwright.source.terminal import counted
+from opwright.syntax.dispatcher_schemas import read_written_schema
 
 #: How pybind11 names an argument that has no name.
 _UNNAMED: Final = re.compile(r"arg\d+")

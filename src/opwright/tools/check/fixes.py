@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_written_schema
 from opwright.source.codes import SCHEMA_DIFFERS
 from opwright.source.diagnostic import Diagnostic, Edit, Fault
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
 from opwright.source.yaml import load_yaml
+from opwright.syntax.dispatcher_schemas import read_written_schema
 from opwright.workspace.edits import Edits, added_field, deleted_field, deleted_item, find_path, quotation, replacement
 
 

@@ -17,6 +17,7 @@ from opwright.dialects.native_functions.fields import ROWS
 from opwright.libraries.dialect.dims import DIMS, normal_pattern
 from opwright.libraries.dialect.expressions import normal_expression
 from opwright.libraries.dialect.requirements import REQUIRES
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import NO_FIELDS, NativeFunction
 from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
 from opwright.plugins.operator_records import MetaSupport
@@ -205,7 +206,7 @@ def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
             edits = [Edit(place, text)] if is_plain else []
             message = f"the normal form of this schema is `{text}`"
             sink.warning(codes.NOT_NORMAL, message, place, edits=edits)
-        fields = function.library_fields
+        fields = library_fields(function)
         entry = operators.nodes.node(function) if fields.requirements is not None or fields.outputs else None
         for scalar, normal in () if entry is None or function.is_synthesized else _normal_values(entry):
             # A quotation that means other characters than it has stays as it is, and a text of several lines.

@@ -15,11 +15,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 
-from opwright.libraries.dialect.sample_sizes import Unknown, chosen_sizes
-from opwright.libraries.emit.drawn_samples import AllowedDtypes
-from opwright.libraries.emit.openings import opening_body
-from opwright.libraries.emit.python.fakes import check_function, fake_function
-from opwright.model.declared_outputs import (
+from opwright.libraries.declared_outputs import (
     DTYPE_CLASSES,
     TORCH_DTYPES,
     OutputExpression,
@@ -27,8 +23,13 @@ from opwright.model.declared_outputs import (
     ValueKind,
     dtype_names,
 )
+from opwright.libraries.dialect.sample_sizes import Unknown, chosen_sizes
+from opwright.libraries.emit.drawn_samples import AllowedDtypes
+from opwright.libraries.emit.openings import opening_body
+from opwright.libraries.emit.python.fakes import check_function, fake_function
+from opwright.libraries.entry_fields import library_fields, requirements_of
+from opwright.libraries.requirements import DimKind, Requirements
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import DimKind, Requirements
 from opwright.schema.function import Argument
 from opwright.schema.types import ListType, OptionalType, Type
 from opwright.source.records import frozen_fields
@@ -167,7 +168,7 @@ class CallJudge:
     """The functions of an overload that judge calls, and say what they give."""
 
     def __init__(self, function: NativeFunction) -> None:
-        outputs = function.library_fields.outputs
+        outputs = library_fields(function).outputs
         self._names: Final = [argument.name for argument in function.arguments.all]
         self._space: Final[dict[str, Any]] = {
             "_torch": _Torch(),
@@ -227,7 +228,7 @@ class Drawing:
         self._random: Final = random.Random(f"{forms[0]}")
         read: list[OutputExpression] = []
         for form in forms:
-            for check in form.requirements.checks if form.requirements is not None else ():
+            for check in (requirements_of(form) or Requirements()).checks:
                 read += _parts(check.condition)
         literals = [part.text for part in read if part.operation is OutputOperation.literal]
         kinds = {part.text: part.kind for part in read if part.operation is OutputOperation.literal}
@@ -243,7 +244,7 @@ class Drawing:
         """So many calls."""
         for number in range(count):
             form = self._forms[number % len(self._forms)]
-            yield self._call(form, form.requirements or Requirements())
+            yield self._call(form, requirements_of(form) or Requirements())
 
     def _call(self, form: NativeFunction, requirements: Requirements) -> DrawnCall:
         pick = self._random.choice

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, TypeVar
 
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, dtype_codes
 from opwright.libraries.emit.python.output_text import described_expression
-from opwright.model.declared_outputs import OutputExpression, OutputOperation, dtype_codes
+from opwright.libraries.entry_fields import library_fields, requirements_of
+from opwright.libraries.requirements import Requirement, Requirements, ValueCondition
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import Requirement, ValueCondition
 from opwright.source.records import NamedTuple
 from opwright.tools.diff.calls import CallJudge, Drawing, DrawnCall, NotJudged, shown_call
 from opwright.tools.diff.records import Audience, Level, Reason
@@ -72,7 +73,7 @@ def _value_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]
 
 
 def _values(function: NativeFunction) -> tuple[ValueCondition, ...]:
-    return () if function.requirements is None else function.requirements.values
+    return (requirements_of(function) or Requirements()).values
 
 
 def _says(first: ValueCondition, second: ValueCondition) -> bool:
@@ -86,8 +87,7 @@ def _says(first: ValueCondition, second: ValueCondition) -> bool:
 
 
 def _checks(function: NativeFunction) -> _Set:
-    requirements = function.requirements
-    checks = () if requirements is None else requirements.checks
+    checks = (requirements_of(function) or Requirements()).checks
     return {(check.condition, check.given, check.each): check for check in checks}
 
 
@@ -226,7 +226,7 @@ def _judged_calls(
 
 
 def _output_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
-    before, after = old.library_fields.outputs, new.library_fields.outputs
+    before, after = library_fields(old).outputs, library_fields(new).outputs
     if bool(before) != bool(after):
         if before:
             text = "it no longer says what it returns, so that traces cannot run it"

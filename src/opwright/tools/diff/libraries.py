@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from opwright.libraries.entry_fields import LibraryFields, library_fields, requirements_of
 from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
-from opwright.model.library import LibraryFields
+from opwright.libraries.requirements import Requirements
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.tools.diff.contracts import contract_reasons
 from opwright.tools.diff.records import Audience, Level, Reason
@@ -18,13 +19,13 @@ _BREAKS_GRADIENTS: Final = frozenset((Audience.gradients,))
 
 def is_internal(function: NativeFunction) -> bool:
     """Whether an operator is made for another one alone, as that which saves results is, so that nobody calls it."""
-    return bool(function.library_fields.saved)
+    return bool(library_fields(function).saved)
 
 
 def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reason]:
     """What differs between two forms of an operator in fields that libraries alone have, and in its kernels."""
     yield from _kernel_reasons(old, new)
-    before, after = old.library_fields, new.library_fields
+    before, after = library_fields(old), library_fields(new)
     if after.deprecated and before.deprecated != after.deprecated:
         yield Reason(f"it is deprecated: {after.deprecated}", level=Level.minor)
     elif before.deprecated and not after.deprecated:
@@ -48,7 +49,7 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
         yield Reason(f"TorchScript assumes {after.alias_analysis or 'what the schema says'} of it")
     if before.batch_rule != after.batch_rule:
         yield Reason(f"its batch rule is {f'`{after.batch_rule}`' if after.batch_rule else 'the usual one'}")
-    loops = [None if form.requirements is None else form.requirements.loops() for form in (old, new)]
+    loops = [(requirements_of(form) or Requirements()).loops() for form in (old, new)]
     if loops[0] is not None and loops[1] is None:
         yield Reason("DTensor no longer knows how it is computed in parts", _PYTHON)
     elif loops[0] is None and loops[1] is not None:
@@ -58,7 +59,7 @@ def operator_reasons(old: NativeFunction, new: NativeFunction) -> Iterator[Reaso
 
 def removal_text(function: NativeFunction) -> str:
     """What a report says of an operator of a library that is gone."""
-    announced = function.library_fields.deprecated
+    announced = library_fields(function).deprecated
     return f"the operator is gone, as announced: {announced}" if announced else "the operator is gone, unannounced"
 
 

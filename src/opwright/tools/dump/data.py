@@ -8,6 +8,8 @@ from functools import cache
 from typing import TypeAlias
 
 from opwright.libraries.emit.python.sharding import shardy_rule
+from opwright.libraries.entry_fields import library_fields
+from opwright.libraries.kernels import condition_of, implementations_of
 from opwright.model.native_function import (
     DeviceCheck,
     Kernel,
@@ -59,7 +61,7 @@ def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
     """Fields that most operators lack; those without a value do not apply."""
     for row in RARE_ROWS:
         yield row.attribute, field_data(getattr(function, row.attribute))
-    yield "condition", function.library_fields.condition
+    yield "condition", library_fields(function).condition
     yield "sharding_rule", shardy_rule(function)
     yield "group", _group_data(function.group)
     yield "view_group", _view_group_data(function.view_group)
@@ -68,10 +70,10 @@ def _rare_fields(function: NativeFunction) -> Iterable[tuple[str, JsonValue]]:
 def kernel_data(kernel: Kernel) -> JsonValue:
     """Record of a kernel."""
     record = _kernel_record(kernel)
-    if kernel.implementations:
+    if implementations_of(kernel):
         record["implementations"] = [
             {**_kernel_record(implementation), "when": when, "priority": priority, "python": python}
-            for implementation, when, priority, python in kernel.implementations
+            for implementation, when, priority, python in implementations_of(kernel)
         ]
     return record
 
@@ -84,7 +86,7 @@ def _kernel_record(kernel: Kernel) -> dict[str, JsonValue]:
         "structured": kernel.structured,
         "symint": kernel.symint,
     }
-    return {**record, "condition": kernel.condition} if kernel.condition else record
+    return {**record, "condition": condition_of(kernel)} if condition_of(kernel) else record
 
 
 # Lists of arguments and returns are interned, so the data of each is made once and shared: nobody changes it.

@@ -11,6 +11,7 @@ from opwright.backends.dispatch.registrations import RegistrationKind, registrat
 from opwright.backends.dispatch.resolution import qualified_name
 from opwright.backends.external_backend import RunBackends
 from opwright.emit.emitter import Job
+from opwright.libraries.kernels import condition_of, implementations_of
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.native_function import NativeFunction
 from opwright.model.wrapper_options import Fallback
@@ -82,9 +83,11 @@ def _records(
 def _implementations(function: NativeFunction) -> Iterator[ImplementationRecord]:
     """Kernels for the keys that have several."""
     for key, kernel in function.kernels.items():
-        for implementation, when, priority, python in kernel.implementations:
+        for implementation, when, priority, python in implementations_of(kernel):
             name = python or f"{implementation.namespace}::{implementation.name}".removeprefix("::")
-            yield ImplementationRecord(key.name, implementation.name, name, when, implementation.condition, priority)
+            yield ImplementationRecord(
+                key.name, implementation.name, name, when, condition_of(implementation), priority
+            )
 
 
 def explain(

@@ -9,9 +9,9 @@ from typing import Final
 from opwright.dialects.native_functions.fields import ROWS
 from opwright.libraries.dialect.fields import ROWS as LIBRARY_ROWS
 from opwright.libraries.emit.python.output_text import described_expression
-from opwright.model.library import NO_LIBRARY_FIELDS, Autocast, Reference
+from opwright.libraries.entry_fields import NO_LIBRARY_FIELDS, Autocast, Reference, library_fields, requirements_of
+from opwright.libraries.requirements import Requirement, ValueCondition, index_name
 from opwright.model.native_function import NO_FIELDS, NativeFunction, Precomputed
-from opwright.model.requirements import Requirement, ValueCondition, index_name
 from opwright.plugins.operator_records import shown_name
 from opwright.schema.function import SchemaKind
 from opwright.tools.explain.records import (
@@ -121,7 +121,7 @@ def _facts(function: NativeFunction) -> Iterator[str]:
         yield "another library defines it, and says all but the kernels for these keys"
     for rows, record, default in (
         (ROWS, function, NO_FIELDS),
-        (LIBRARY_ROWS, function.library_fields, NO_LIBRARY_FIELDS),
+        (LIBRARY_ROWS, library_fields(function), NO_LIBRARY_FIELDS),
     ):
         for row in rows:
             if row.fact and (value := getattr(record, row.attribute)) != getattr(default, row.attribute):
@@ -154,7 +154,7 @@ _IS_NOT: Final = re.compile(r" is not (.*), and has to be$")
 
 def requirements_record(function: NativeFunction) -> RequirementsRecord | None:
     """What an overload needs, of which nothing is said if its entry says nothing."""
-    requirements, reference = function.requirements, function.library_fields.reference
+    requirements, reference = requirements_of(function), library_fields(function).reference
     if requirements is None and reference is None:
         return None
     sizes = [] if requirements is None else [SizesRecord(name, dims.text) for name, dims in requirements.dims]
@@ -183,7 +183,7 @@ def _value_text(value: ValueCondition) -> str:
 
 
 def _sums(function: NativeFunction, results: list[str]) -> Iterator[str]:
-    requirements = function.requirements
+    requirements = requirements_of(function)
     assert requirements is not None
     if requirements.linear:
         names = ", ".join([f"`{name}`" for name in requirements.linear])

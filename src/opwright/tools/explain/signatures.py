@@ -20,6 +20,7 @@ from opwright.emit.python.units import signatures_by_function
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.frameworks import view_convention
+from opwright.libraries.kernels import written_kernels
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
 from opwright.tools.explain.records import FilePlace, PythonRecord, SignatureRecord
@@ -89,7 +90,7 @@ def _by_name(function: NativeFunction) -> dict[str, tuple[Kernel, str]]:
     """Functions that the author writes as kernels, by their qualified names, each with its dispatch keys."""
     by_name: dict[str, tuple[Kernel, list[str]]] = {}
     for key, kernel in function.kernels.items():
-        for written in () if kernel.structured else kernel.written:
+        for written in () if kernel.structured else written_kernels(kernel):
             by_name.setdefault(f"{written.namespace}::{written.name}", (written, []))[1].append(key.name)
     return {name: (kernel, ", ".join(keys)) for name, (kernel, keys) in by_name.items()}
 

@@ -7,6 +7,7 @@ from typing import Final
 from lsprotocol import types as lsp
 
 from opwright.dialects.table import NATIVE_FUNCTIONS
+from opwright.libraries.kernels import implementations_of
 from opwright.libraries.rows import LIBRARY
 from opwright.source.text import SourceFile
 from opwright.tools.explain.explanation import explain
@@ -52,7 +53,7 @@ def summary_of(project: Project, file: SourceFile, name: str) -> str | None:
     function, job = loaded
     group = function.group
     owner = group.out if function.structured_delegate is not None and group is not None else function
-    count = sum(len(kernel.implementations) or 1 for kernel in owner.kernels.values())
+    count = sum(len(implementations_of(kernel)) or 1 for kernel in owner.kernels.values())
     derivative = explain(function, Explained(job, ()), ("derivative",)).derivative
     kernels = f"{count} kernel{'' if count == 1 else 's'}"
     return f"{kernels}, {'derivative' if derivative is not None and derivative.gradients else 'no derivative'}"

@@ -12,6 +12,7 @@ from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
 from opwright.emit.emitter import Job
 from opwright.emit.registry import DEFAULT_FAMILIES, emitters
 from opwright.libraries.dialect.head import read_head
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.rows import LIBRARY
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
@@ -143,7 +144,7 @@ class RenameScope(NamedTuple):
         lines = {
             function.entry.line
             for function in group
-            if not function.is_synthesized or function.library_fields.returned_from is not None
+            if not function.is_synthesized or library_fields(function).returned_from is not None
         }
         file = self.files[0]
         for entry in _entry_nodes(file, lambda start, _: file.line_and_column(start)[0] in lines):

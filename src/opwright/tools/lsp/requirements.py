@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.libraries.declared_outputs import DTYPE_CLASSES, DTYPES, TORCH_DTYPES, dtype_codes, dtype_names
 from opwright.libraries.dialect.dims import DIMS, RETURN
 from opwright.libraries.dialect.expressions import FUNCTIONS, LIKE, MEMBERS
 from opwright.libraries.dialect.requirements import (
@@ -17,7 +18,6 @@ from opwright.libraries.dialect.requirements import (
     LINEAR,
     REDUCTION,
 )
-from opwright.model.declared_outputs import DTYPE_CLASSES, DTYPES, TORCH_DTYPES, dtype_codes, dtype_names
 from opwright.source.records import NamedTuple
 from opwright.tools.explain.records import RequirementsRecord
 from opwright.tools.lsp.argument_places import schema_names

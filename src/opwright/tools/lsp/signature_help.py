@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from opwright.convention import public_api
-from opwright.dialects.cpp_expressions import split_cpp
 from opwright.release.inputs import Inputs
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile
+from opwright.syntax.cpp_expressions import split_cpp
 from opwright.tools.lsp.formulas import call_at, declarations_of, formula_at
 from opwright.tools.lsp.operators import load_operation
 from opwright.tools.lsp.project import Project

@@ -8,10 +8,9 @@ from typing import ClassVar, Final
 
 from opwright.schema import function as schema_model
 from opwright.schema.fault import SchemaFault
-from opwright.schema.parser import read_argument, read_namespace, read_schema, read_unchecked_schema
+from opwright.schema.parser import LENIENT, Grammar, read_argument, read_namespace, read_schema, read_unchecked_schema
 from opwright.schema.rules import check_schema
 from opwright.schema.signature import signature as model_signature
-from opwright.schema.type_parser import LENIENT, Grammar
 from opwright.schema.types import Annotation as ModelAnnotation
 from opwright.torchgen.interface.faults import Invalid, InvalidText, raised
 from opwright.torchgen.interface.keys import SchemaKind

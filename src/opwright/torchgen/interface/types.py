@@ -10,8 +10,8 @@ from opwright.schema import types as model_types
 from opwright.schema.fault import SchemaFault
 from opwright.schema.names import AUGMENTED, parsed_operator_name
 from opwright.schema.names import OperatorName as ModelName
-from opwright.schema.parser import read_namespace, read_operator_name
-from opwright.schema.type_parser import LENIENT, read_type
+from opwright.schema.parser import LENIENT, read_namespace, read_operator_name
+from opwright.schema.type_parser import read_file_type
 from opwright.schema.types import Annotation as ModelAnnotation
 from opwright.schema.types import annotation as model_annotation
 from opwright.torchgen.interface.faults import Invalid, InvalidText, raised
@@ -42,7 +42,7 @@ class Type(Record):
     def parse(t: str) -> Type:
         """Type of a text. Raises InvalidText if it is not one."""
         try:
-            parsed, _, end = read_type(t, 0, LENIENT, allow_annotation=False)
+            parsed, _, end = read_file_type(t, 0, LENIENT, allow_annotation=False)
         except SchemaFault as fault:
             raise raised(fault, t) from None
         if end != len(t):
@@ -160,7 +160,7 @@ class Annotation(Record):
     def parse(ann: str) -> Annotation:
         """Annotation of a text without parentheses. Raises AssertionError if it is not one."""
         try:
-            annotated, parsed, end = read_type(f"Tensor({ann})", 0, LENIENT, allow_annotation=True)
+            annotated, parsed, end = read_file_type(f"Tensor({ann})", 0, LENIENT, allow_annotation=True)
         except SchemaFault as fault:
             raise Invalid(f"`{ann}` is no alias annotation: {fault.message}") from None
         if parsed is None or end != len(ann) + len("Tensor()"):

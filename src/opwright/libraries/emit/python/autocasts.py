@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.dialects.names import CAST_BACK
 from opwright.emit.registrations import AUTOCAST
 from opwright.libraries.emit.autocast import DevicePolicy, autocast_policies
 from opwright.libraries.emit.python.registrations import (
@@ -15,6 +14,7 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     tensor_variables,
 )
+from opwright.libraries.entry_fields import CAST_BACK
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.syntax.python import string_literal, variable_name

@@ -11,9 +11,10 @@ from typing import Final
 
 from opwright.emit.aten.vmap import Plumbing, plumbing_kind
 from opwright.libraries.emit.python.registrations import functions_module, operator_expression, parameters_of
+from opwright.libraries.entry_fields import library_fields, requirements_of
+from opwright.libraries.requirements import LoopDims
 from opwright.libraries.stable_convention import rule_schema
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import LoopDims
 from opwright.schema.function import Argument, SchemaKind
 from opwright.schema.types import TENSOR, ListType
 from opwright.syntax.python import variable_name
@@ -28,7 +29,7 @@ def mapped_loops(function: NativeFunction) -> LoopDims | None:
 
 
 def _computed_loops(function: NativeFunction) -> LoopDims | None:
-    requirements, schema = function.requirements, function.schema
+    requirements, schema = requirements_of(function), function.schema
     if requirements is None or function.is_synthesized or function.has_composite_implicit:
         return None
     if schema.kind is not SchemaKind.functional or any(result.type is not TENSOR for result in schema.returns):
@@ -45,7 +46,7 @@ def _is_list(argument: Argument) -> bool:
 def batched_loops(function: NativeFunction) -> LoopDims | None:
     """Dimensions of loops for an operator without a rule of the author's, where `vmap` can get one for all tensors."""
     arguments = function.schema.arguments
-    if function.library_fields.batch_rule or function.is_view:
+    if library_fields(function).batch_rule or function.is_view:
         return None
     if any(argument.type.is_tensor_like and argument not in arguments.positional for argument in arguments.all):
         return None
@@ -115,7 +116,7 @@ def _returned(function: NativeFunction) -> str:
 
 
 def _has_rule(function: NativeFunction) -> bool:
-    is_of_author = function.library.is_stable and function.library_fields.batch_rule
+    is_of_author = function.library.is_stable and library_fields(function).batch_rule
     return bool(is_of_author) or batched_loops(function) is not None
 
 

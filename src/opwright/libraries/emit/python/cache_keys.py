@@ -19,6 +19,8 @@ from opwright.libraries.emit.python.registering import REGISTERING
 from opwright.libraries.emit.python.registrations import module_emitter
 from opwright.libraries.emit.stable import StableLibrary
 from opwright.libraries.emit.stable import emitters as stable_emitters
+from opwright.libraries.entry_fields import library_fields
+from opwright.libraries.kernels import implementations_of, written_kernels
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import Kernel, NativeFunction
@@ -76,10 +78,11 @@ def _libraries(job: Job) -> Sequence[_Traced]:
 
 def _traced_modules(function: NativeFunction) -> Iterator[str]:
     """Python modules with functions of the author that traces call."""
-    if function.library_fields.reference is not None:
-        yield function.library_fields.reference.path.partition(":")[0]
+    reference = library_fields(function).reference
+    if reference is not None:
+        yield reference.path.partition(":")[0]
     for kernel in filter(_is_traced, function.kernels.values()):
-        yield from [choice.python.partition(":")[0] for choice in kernel.implementations if choice.python]
+        yield from [choice.python.partition(":")[0] for choice in implementations_of(kernel) if choice.python]
 
 
 def _is_traced(kernel: Kernel) -> bool:
@@ -92,8 +95,8 @@ def _reads_binary(library: OperatorLibrary) -> bool:
     """Whether traces call functions in C++ that the author wrote."""
     return bool(library.derivatives.includes) or any(
         function.structured
-        or function.library_fields.batch_rule
-        or any(kernel.written for kernel in filter(_is_traced, function.kernels.values()))
+        or library_fields(function).batch_rule
+        or any(written_kernels(kernel) for kernel in filter(_is_traced, function.kernels.values()))
         for function in library.catalog.functions
     )
 

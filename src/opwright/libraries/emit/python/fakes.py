@@ -9,17 +9,18 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments, returns_arguments
+from opwright.libraries.declared_outputs import depends_on_values
 from opwright.libraries.emit.python.output_text import allocation, check_statements, written_check
 from opwright.libraries.emit.python.registrations import functions_module, parameters_of
 from opwright.libraries.emit.requirements import operator_name, outputs_of_written
-from opwright.model.declared_outputs import depends_on_values
+from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.syntax.python import variable_name
 
 
 def has_fake(function: NativeFunction) -> bool:
     """Whether it is known what a function returns: declared outputs, or arguments that it writes."""
-    is_known = bool(function.library_fields.outputs) or returns_arguments(function.schema)
+    is_known = bool(library_fields(function).outputs) or returns_arguments(function.schema)
     return is_known and not function.has_composite_implicit
 
 
@@ -51,14 +52,14 @@ def check_function(function: NativeFunction, name: str) -> str:
 def _judge(function: NativeFunction) -> NativeFunction:
     """The overload that refuses calls: an out overload that copies leaves it to the functional one."""
     group = function.group
-    is_copying = function.is_synthesized and function.library_fields.contract_of is None
+    is_copying = function.is_synthesized and library_fields(function).contract_of is None
     if is_copying and isinstance(group, NativeFunctionsGroup) and function is group.out:
         return group.functional
     return function
 
 
 def _results(function: NativeFunction) -> str:
-    outputs = iter(function.library_fields.outputs)
+    outputs = iter(library_fields(function).outputs)
     results = [
         variable_name(name) if name is not None else allocation(next(outputs), operator_name(function))
         for name in returned_arguments(function.schema)
@@ -69,7 +70,7 @@ def _results(function: NativeFunction) -> str:
 
 
 def _has_python_fake(function: NativeFunction) -> bool:
-    is_left = function.library.is_stable or depends_on_values(function.library_fields.outputs)
+    is_left = function.library.is_stable or depends_on_values(library_fields(function).outputs)
     return is_left and has_fake(function)
 
 

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from textwrap import dedent
 from typing import Final
 
+from opwright.libraries.declared_outputs import OutputOperation
 from opwright.libraries.emit.python.calls import (
     ModuleNames,
     OperatorCall,
@@ -18,8 +19,9 @@ from opwright.libraries.emit.python.calls import (
     out_names,
 )
 from opwright.libraries.emit.python.output_text import described_output
+from opwright.libraries.entry_fields import library_fields, outputs_of, requirements_of
+from opwright.libraries.requirements import Requirements
 from opwright.libraries.stubs.types import argument_type, return_type
-from opwright.model.declared_outputs import OutputOperation
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
 from opwright.source.records import NamedTuple
@@ -29,9 +31,9 @@ from opwright.syntax.python import docstring_text, string_literal
 def docstring(calls: Sequence[OperatorCall]) -> list[str]:
     """Lines of the docstring of a function: the texts of its entries, each once, then what it takes and gives."""
     overloads = [overload for call in calls for overload in call.overloads]
-    texts = dict.fromkeys([text for overload in overloads if (text := dedent(overload.library_fields.doc).strip())])
+    texts = dict.fromkeys([text for overload in overloads if (text := dedent(library_fields(overload).doc).strip())])
     paragraphs = list(texts) or [_default_text(overloads[0])]
-    told = dict.fromkeys([overload.library_fields.deprecated for overload in overloads])
+    told = dict.fromkeys([library_fields(overload).deprecated for overload in overloads])
     paragraphs += [f"Deprecated: {text}." for text in told if text]
     schemas = "\n".join([f"{overload.namespace}::{overload.schema}" for overload in overloads])
     sections = [
@@ -47,7 +49,7 @@ def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
     """A line for each argument, with the type, the sizes and the default that it has in the first overload with it."""
     arguments: dict[str, str] = {}
     for overload in overloads:
-        dims = dict(overload.requirements.dims) if overload.requirements is not None else {}
+        dims = dict((requirements_of(overload) or Requirements()).dims)
         told = _described_values(overload)
         for argument in overload.arguments.all:
             sizes = f" `[{dims[argument.name].text}]`" if argument.name in dims else ""
@@ -61,11 +63,11 @@ def _described_arguments(overloads: Sequence[NativeFunction]) -> str:
 def _described_values(overload: NativeFunction) -> dict[str, list[str]]:
     """What is said of the values of each argument of which something is: words and conditions."""
     described: dict[str, list[str]] = {}
-    requirements = overload.requirements
-    for value in () if requirements is None else requirements.values:
+    requirements = requirements_of(overload) or Requirements()
+    for value in requirements.values:
         text = value.written if value.condition is None else f"`{value.written}`"
         described.setdefault(value.name, []).append(text)
-    for check in () if requirements is None else requirements.checks:
+    for check in requirements.checks:
         if check.condition.operation is OutputOperation.text_in:
             choices = ", ".join([repr(choice) for choice in check.condition.text.split("\n")])
             for name in check.arguments():
@@ -76,12 +78,12 @@ def _described_values(overload: NativeFunction) -> dict[str, list[str]]:
 def _described_results(overloads: Sequence[NativeFunction]) -> str:
     """A line for each result, from the outputs that the first functional overload declares."""
     declaring = [
-        described for described in overloads if described.declared_outputs and described.kind is SchemaKind.functional
+        described for described in overloads if outputs_of(described) and described.kind is SchemaKind.functional
     ][:1]
     lines = []
     for overload in declaring:
-        results = overload.requirements.results if overload.requirements is not None else ()
-        for output, dims in zip_longest(overload.declared_outputs, results):
+        results = (requirements_of(overload) or Requirements()).results
+        for output, dims in zip_longest(outputs_of(overload), results):
             described = described_output(output, "" if dims is None else f"[{dims.text}]")
             lines.append(f"{f'{output.name}: ' if output.name else ''}{described}")
     return "\n".join(lines)
@@ -165,7 +167,7 @@ def function_text(function: OperatorFunction, names: FunctionNames) -> str:
 
 def _decorators(call: OperatorCall, names: FunctionNames) -> list[str]:
     """What tells type checkers that a way to call an operator is deprecated. Programs are told by `_warning`."""
-    text = call.overload.library_fields.deprecated
+    text = library_fields(call.overload).deprecated
     return [f"@{names.module.of('deprecated')}({string_literal(text)}, category=None)"] if text else []
 
 
@@ -174,7 +176,7 @@ def _warning(function: OperatorFunction, names: FunctionNames) -> list[str]:
 
     Traces leave them out, and TorchScript does not come to them.
     """
-    texts = [call.overload.library_fields.deprecated for call in function.calls]
+    texts = [library_fields(call.overload).deprecated for call in function.calls]
     if not all(texts):
         return []
     namespace = function.calls[0].overload.namespace

@@ -10,7 +10,6 @@ from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
 from opwright.emit.aten.functional_forms import by_root, functional_form
-from opwright.emit.autograd.kernels import recording_operator
 from opwright.libraries.emit.math_bits import needs_kernels
 from opwright.libraries.emit.parts import has_own_kernel
 from opwright.libraries.emit.python.autograd_functions import RecordedCall, divided, redispatch
@@ -21,11 +20,13 @@ from opwright.libraries.emit.python.registrations import (
     passed_arguments,
     where_defined,
 )
+from opwright.libraries.entry_fields import library_fields, recording_operator
 from opwright.libraries.operator_library import OperatorLibrary, PythonGradient, gives_list
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument, SchemaKind
-from opwright.schema.types import holds_tensors, is_seen_by_dispatcher
+from opwright.schema.types import holds_tensors
 from opwright.source.records import NamedTuple
+from opwright.syntax.dispatcher_schemas import is_seen_by_dispatcher
 from opwright.syntax.python import string_literal, variable_name
 
 
@@ -59,13 +60,13 @@ def _recorded(library: OperatorLibrary) -> list[_Recorded]:
             functional = _copied_form(function, operations[function.root_name])
             copied = None if functional is None else with_formulas.get(functional)
             recorded.append(_Recorded(function, gradient, functional, copied))
-    parts = [function for function in functions if function.library_fields.returned_from is not None]
+    parts = [function for function in functions if library_fields(function).returned_from is not None]
     return recorded + [_Recorded(function, None) for function in parts] if recorded else []
 
 
 def _has_history(function: NativeFunction) -> bool:
     """Whether Python records calls of a function without a formula: it is not made of functions that are recorded."""
-    fields, arguments = function.library_fields, function.arguments
+    fields, arguments = library_fields(function), function.arguments
     if function.has_composite_implicit or fields.returned_from is not None or has_own_kernel(function, "Autograd"):
         return False
     takes = any(is_seen_by_dispatcher(argument.type) for argument in arguments.all)
@@ -80,9 +81,9 @@ def _texts(row: _Recorded) -> tuple[str]:
 
 def _part(function: NativeFunction) -> str:
     """Registration of an operator that returns a part of what another one with a gradient returns."""
-    whole = function.library_fields.returned_from
+    whole = library_fields(function).returned_from
     assert whole is not None
-    places = list(function.library_fields.returned)
+    places = list(library_fields(function).returned)
     called = f'b"{function.namespace}::{whole.name.name}", b"{whole.name.overload}"'
     names = f'b"{function.namespace}", b"{function.name.text}", {called}'
     return f"if _fast:\n    _fast.opwright_register_part({names}, bytes({places}), {len(places)})\n"

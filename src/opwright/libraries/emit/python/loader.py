@@ -7,8 +7,8 @@ from json import dumps
 
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots, per_job
 from opwright.libraries.emit.python.implemented import IMPLEMENTS
-from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
-from opwright.model.library import BUILD_NAMESPACE
+from opwright.libraries.entry_fields import library_fields
+from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary, RunLibraries
 from opwright.source.records import NamedTuple
 
 
@@ -48,7 +48,7 @@ def _overloads(library: OperatorLibrary) -> dict[str, list[str]]:
     """The overloads that every build defines, by their operators; none of a library that has kernels alone."""
     overloads: dict[str, list[str]] = {}
     for function in library.catalog.functions if library.owner is None else ():
-        if not function.library_fields.condition:
+        if not library_fields(function).condition:
             overloads.setdefault(function.name.name, []).append(function.name.overload)
     return overloads
 

@@ -14,6 +14,7 @@ from opwright.libraries.emit.python.functions import FunctionNames, function_nam
 from opwright.libraries.emit.python.implemented import IMPLEMENTS
 from opwright.libraries.emit.python.references import DECOMPOSITIONS
 from opwright.libraries.emit.python.registering import IMPLEMENTATION, IMPLEMENTATIONS, REGISTERING
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple
@@ -47,7 +48,7 @@ def packages(job: Job) -> Sequence[LibraryPackage]:
     for library in job.of(RunLibraries).libraries:
         operators: dict[str, list[NativeFunction]] = {}
         for function in library.catalog.functions:
-            if function.library_fields.saved:
+            if library_fields(function).saved:
                 continue
             operators.setdefault(function.name.name, []).append(function)
         listed = tuple([(name, tuple(overloads)) for name, overloads in operators.items()])

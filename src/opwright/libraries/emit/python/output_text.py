@@ -6,17 +6,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from opwright.libraries.emit.declared_outputs import COMPARISONS, compares_numbers, output_subject
-from opwright.libraries.emit.requirements import has_checks, message_parts, operator_name
-from opwright.model.declared_outputs import (
+from opwright.libraries.declared_outputs import (
     TORCH_DTYPES,
     DeclaredOutput,
     OutputExpression,
     OutputOperation,
     ValueKind,
 )
+from opwright.libraries.emit.declared_outputs import COMPARISONS, compares_numbers, output_subject
+from opwright.libraries.emit.requirements import has_checks, message_parts, operator_name
+from opwright.libraries.entry_fields import requirements_of
+from opwright.libraries.requirements import index_name, item_name
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import index_name, item_name
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple
 from opwright.syntax.python import string_literal, variable_name
@@ -228,7 +229,7 @@ _PRINTERS: Final[Mapping[OutputOperation, Callable[[_Printer, OutputExpression],
 
 def check_statements(function: NativeFunction) -> list[str]:
     """Statements that check the arguments of a call, in the order and with the messages of those in C++."""
-    requirements = function.requirements
+    requirements = requirements_of(function)
     if requirements is None or not has_checks(function):
         return []
     operator = operator_name(function)

@@ -20,6 +20,7 @@ from opwright.libraries.emit.python.registrations import (
     where_defined,
 )
 from opwright.libraries.emit.requirements import operator_name
+from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
@@ -28,7 +29,7 @@ from opwright.syntax.python import string_literal, variable_name
 
 def calls_another_form(function: NativeFunction) -> bool:
     """Whether an overload of a stable library calls another form of its operator."""
-    return function.library_fields.contract_of is not None or function.is_synthesized
+    return library_fields(function).contract_of is not None or function.is_synthesized
 
 
 def _overloads(library: OperatorLibrary) -> list[tuple[NativeFunction, NativeFunction]]:
@@ -37,7 +38,7 @@ def _overloads(library: OperatorLibrary) -> list[tuple[NativeFunction, NativeFun
     overloads = []
     for function in library.catalog.functions if library.is_stable else ():
         if calls_another_form(function):
-            schema = function.library_fields.contract_of or function.library_fields.returned_from
+            schema = library_fields(function).contract_of or library_fields(function).returned_from
             overloads.append((function, written[schema] if schema is not None else _called(function)))
     return sorted(overloads, key=lambda pair: calls_another_form(pair[1]))
 
@@ -55,11 +56,11 @@ def _overload(pair: tuple[NativeFunction, NativeFunction]) -> tuple[str]:
     function, called = pair
     name = f"_{function.name.unambiguous}"
     keys, has_gradient = ["CompositeExplicitAutograd"], False
-    if function.library_fields.returned_from is not None:
+    if library_fields(function).returned_from is not None:
         statements = _returning(function, called, f"{name}_called")
         # The operator that it calls has the gradient, also below `vmap`.
         keys, has_gradient = ["CompositeImplicitAutograd", "FuncTorchBatchedDecomposition"], True
-    elif function.library_fields.contract_of is not None:
+    elif library_fields(function).contract_of is not None:
         statements = _contract(function, called, f"{name}_called")
     elif isinstance(function.group, NativeFunctionsGroup) and function is function.group.out:
         statements = _copying(function, called, f"{name}_called")
@@ -91,7 +92,7 @@ def _result(values: Sequence[str]) -> str:
 def _contract(function: NativeFunction, called: NativeFunction, operator: str) -> Iterator[str]:
     """Statements of an overload for a contract: it prepares what the operator writes to."""
     written = [argument.name for argument in called.arguments.all if argument.is_write]
-    outputs = function.declared_outputs
+    outputs = outputs_of(function)
     yield from check_statements(function)
     if function.kind is SchemaKind.functional:
         targets = list(map(variable_name, written))
@@ -120,7 +121,7 @@ def _contract(function: NativeFunction, called: NativeFunction, operator: str) -
 def _returning(function: NativeFunction, called: NativeFunction, operator: str) -> Iterator[str]:
     """Statements of an operator that returns some of the results of another one."""
     yield f"_results = {operator}({', '.join(passed_arguments(called))})"
-    yield _result([f"_results[{place}]" for place in function.library_fields.returned])
+    yield _result([f"_results[{place}]" for place in library_fields(function).returned])
 
 
 def _cloning(called: NativeFunction, operator: str) -> Iterator[str]:

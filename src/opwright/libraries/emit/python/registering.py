@@ -23,8 +23,9 @@ from opwright.libraries.emit.python.registrations import (
     parameters_of,
     passed_arguments,
 )
+from opwright.libraries.kernels import KernelChoice, implementations_of, python_function
 from opwright.libraries.operator_library import OperatorLibrary
-from opwright.model.native_function import Kernel, KernelChoice, NativeFunction
+from opwright.model.native_function import Kernel, NativeFunction
 from opwright.syntax.python import string_literal
 
 
@@ -50,7 +51,7 @@ _OVERLAP: Final = functions_module("overlap", checks_overlap, _overlap_checks)
 def _python_kernels(function: NativeFunction) -> list[tuple[Kernel, KernelChoice]]:
     """Kernels in Python, each with the one that is registered for its key."""
     kernels = function.kernels.values()
-    return [(kernel, choice) for kernel in kernels for choice in kernel.implementations if choice.python]
+    return [(kernel, choice) for kernel in kernels for choice in implementations_of(kernel) if choice.python]
 
 
 def _kernels(function: NativeFunction) -> list[str]:
@@ -67,9 +68,15 @@ def _kernel(function: NativeFunction, kernel: Kernel, choice: KernelChoice) -> s
     passed = ", ".join(passed_arguments(function))
     registration = python_operator(function, choice)
     operator, key = (
-        (function.name.text, kernel.key.name) if kernel.python else (registration, "CompositeExplicitAutograd")
+        (function.name.text, kernel.key.name)
+        if python_function(kernel)
+        else (registration, "CompositeExplicitAutograd")
     )
-    below = "" if kernel.python else f'_library.impl("{registration}", _torch.library.fallthrough_kernel, "Autograd")\n'
+    below = (
+        ""
+        if python_function(kernel)
+        else f'_library.impl("{registration}", _torch.library.fallthrough_kernel, "Autograd")\n'
+    )
     return (
         f"def {registration}({parameters}):\n{''.join(renaming)}"
         f'    return _function("{module}", "{name}")({passed})\n\n\n'
@@ -96,7 +103,7 @@ _Choices: TypeAlias = tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]
 def _operators(library: OperatorLibrary) -> list[_Choices]:
     operators: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for function, kernel in chosen_kernels(library.catalog.functions):
-        names = tuple([implementation.kernel.name for implementation in kernel.implementations])
+        names = tuple([implementation.kernel.name for implementation in implementations_of(kernel)])
         operators.setdefault(function.name.name, []).append((place_of(function, kernel), names))
     return [(name, tuple(places)) for name, places in operators.items()]
 

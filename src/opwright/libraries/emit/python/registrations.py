@@ -10,6 +10,7 @@ from opwright.emit.emitter import Emitter, FilePerUnit, FragmentContext, Job
 from opwright.libraries.emit.build_namespace import python_text
 from opwright.libraries.emit.openings import NAMESPACE, opening
 from opwright.libraries.emit.python.calls import literal
+from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -104,7 +105,7 @@ def functions_module(
 
 def where_defined(function: NativeFunction, text: str) -> str:
     """Registration of something of a function, for builds that have the operator."""
-    if not function.library_fields.condition:
+    if not library_fields(function).condition:
         return text
     operators = f"getattr(_torch.ops.{function.namespace}, {function.name.name!r}, None)"
     return f"if hasattr({operators}, {function.name.overload or 'default'!r}):\n\n{indent(text, '    ')}"

@@ -11,15 +11,16 @@ from typing import Final
 from opwright.libraries.emit.python.batch_rules import mapped_loops
 from opwright.libraries.emit.python.registrations import functions_module, operator_expression
 from opwright.libraries.emit.requirements import has_checks
+from opwright.libraries.entry_fields import requirements_of
+from opwright.libraries.requirements import DimItem, DimKind, LoopPlace, TensorDims
 from opwright.model.native_function import NativeFunction
-from opwright.model.requirements import DimItem, DimKind, LoopPlace, TensorDims
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import TENSOR, ListType
 
 
 def _is_sharded(function: NativeFunction) -> bool:
     """Whether a function only computes tensors from tensors, and the entry says the sizes of all results."""
-    requirements, schema = function.requirements, function.schema
+    requirements, schema = requirements_of(function), function.schema
     if requirements is None or not has_checks(function) or function.has_composite_implicit:
         return False
     if schema.kind is not SchemaKind.functional or any(argument.annotation for argument in schema.arguments.all):
@@ -38,7 +39,7 @@ def _rule(function: NativeFunction) -> tuple[str]:
     arguments: dict[str, LoopPlace] = {} if loops is None else loops.arguments
     places = {name: tuple(place) for name, place in arguments.items()}
     results = () if loops is None else tuple([None if place is None else place.before for place in loops.results])
-    requirements = function.requirements
+    requirements = requirements_of(function)
     linear = () if requirements is None else requirements.linear
     return (f"_rules.append(({operator_expression(function)}, {places!r}, {results!r}, {linear!r}))\n",)
 
@@ -58,7 +59,7 @@ def shardy_rule(function: NativeFunction) -> str:
     A factor for `*b` stands for one of these dimensions. Shardy has no results that are sums beside others that are
     not, and no operators that are linear: there, the dimensions are replicated.
     """
-    requirements = function.requirements
+    requirements = requirements_of(function)
     if requirements is None or not _is_sharded(function):
         return ""
     dims = dict(requirements.dims)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Final, TypeAlias
 
-from opwright.model.declared_outputs import OutputExpression, OutputOperation
+from opwright.libraries.declared_outputs import OutputExpression, OutputOperation
 from opwright.source.records import NamedTuple
 
 #: What refused calls are told: texts, and expressions whose values are shown.

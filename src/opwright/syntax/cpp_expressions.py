@@ -1,4 +1,4 @@
-"""Reads C++ in input files: conditions of the preprocessor, and the brackets, literals and names of expressions.
+"""Reads the brackets, literals and names of C++ expressions in input files.
 
 A compiler checks the rest. What is found here has a place in the file of the user, and not in generated code.
 """
@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.cpp.text import joined_conditions
 from opwright.dialects.names import CPP_WORDS
-from opwright.source.codes import CONDITION
-from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
-from opwright.source.nodes import Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 
 _TOKEN: Final = lazy_pattern(
@@ -29,10 +25,10 @@ _TOKEN: Final = lazy_pattern(
     # The flags VERBOSE and DOTALL of `re`.
     64 | 16,
 )
-BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
+_BRACKETS: Final = {")": "(", "]": "[", "}": "{"}
 
 
-class CppToken(NamedTuple):
+class _CppToken(NamedTuple):
     """A token: its kind, its text, and its offsets."""
 
     kind: str
@@ -41,62 +37,15 @@ class CppToken(NamedTuple):
     end: int
 
 
-def cpp_tokens(text: str) -> Iterator[CppToken]:
+def _tokens(text: str) -> Iterator[_CppToken]:
     """Tokens of a text without blanks and comments."""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         if kind is not None and kind != "space":
-            yield CppToken(kind, match[0], match.start(), match.end())
+            yield _CppToken(kind, match[0], match.start(), match.end())
 
 
-#: The characters of a condition: names, numbers, operators, brackets. Quotations and line breaks are not part of it.
-_CHARACTERS: Final = lazy_pattern(r"[A-Za-z0-9_ &|<>=!+*%^~?:(),/-]+")
-_COMMENT: Final = lazy_pattern(r"/[/*]")
-_OPERAND: Final = lazy_pattern(r"[A-Za-z_]\w*|\d\w*")
-#: An operator that lacks an operand on one side, or two operands without an operator between them.
-_MISFIT: Final = lazy_pattern(
-    r"(?:^|\() *(?:&&|\|\||[=<>*/%^?:])|(?:&&|\|\||[=<>!*/%^?:&|+~-]) *(?:\)|$)|(?<!defined)(?<=\w) +(?=\w)"
-)
-
-
-def read_condition(node: Node, sink: Diagnostics) -> str | None:
-    """Condition that a text states, or that all texts of a list state together; None if one has a fault."""
-    if isinstance(node, SequenceNode):
-        parts = [read_condition(item, sink) for item in node.items]
-        return None if None in parts else joined_conditions([part for part in parts if part])
-    if not isinstance(node, Scalar) or node.kind != "str":
-        help = 'write it like `"defined(USE_ROCM)"`'
-        sink.error(CONDITION, f"a condition is a text, not {node.description}", node.span, help=help)
-        return None
-    reason = condition_fault(node.value)
-    if reason:
-        sink.error(CONDITION, f"this is not a condition of the preprocessor: {reason}", node.span)
-        return None
-    return " ".join(node.value.split())
-
-
-def condition_fault(text: str) -> str:
-    """Why a text cannot follow `#if`; empty if it can.
-
-    >>> [condition_fault(text) for text in ("!defined(USE_ROCM)", "defined(A", "A // B", "A &&", "1\\n#error")]
-    ['', '`(` is never closed', 'it has other characters than names, numbers and operators', 'an operand is missing', \
-'it has other characters than names, numbers and operators']
-    """
-    if not _CHARACTERS.fullmatch(text) or _COMMENT.search(text):
-        return "it has other characters than names, numbers and operators"
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return "`)` closes nothing"
-    if depth:
-        return "`(` is never closed"
-    if not _OPERAND.search(text) or _MISFIT.search(text):
-        return "an operand is missing"
-    return ""
-
-
-_CLOSING: Final = {opening: closing for closing, opening in BRACKETS.items()}
+_CLOSING: Final = {opening: closing for closing, opening in _BRACKETS.items()}
 
 
 class CppFault(NamedTuple):
@@ -122,14 +71,14 @@ def find_cpp_fault(text: str, *, has_statements: bool = False) -> CppFault | Non
     >>> find_cpp_fault("at::sum(self.sizes()[0])") is None, find_cpp_fault("f(self.sizes()")
     (True, CppFault(message='`(` is not closed', start=1, end=2))
     """
-    opened: list[CppToken] = []
+    opened: list[_CppToken] = []
     last = None
-    for token in cpp_tokens(text):
+    for token in _tokens(text):
         last = token
         if token.kind == "open":
             opened.append(token)
         elif token.kind == "close":
-            if not opened or opened[-1].text != BRACKETS[token.text]:
+            if not opened or opened[-1].text != _BRACKETS[token.text]:
                 message = f"`{token.text}` closes nothing"
                 if opened:
                     message = f"`{token.text}` where `{_CLOSING[opened[-1].text]}` closes the bracket"
@@ -152,7 +101,7 @@ def free_names(text: str) -> list[CppName]:
     >>> [found.name for found in free_names("at::sum(self.sizes(), dims) + scale(x, true)")]
     ['self', 'dims', 'scale', 'x']
     """
-    tokens = list(cpp_tokens(text))
+    tokens = list(_tokens(text))
     names = []
     for place, token in enumerate(tokens):
         before = tokens[place - 1] if place else None
@@ -171,7 +120,7 @@ def split_cpp(text: str, separator: str = ",") -> list[tuple[int, int]]:
     ['f(a, b)', 'c']
     """
     depth, begin, parts = 0, 0, []
-    for token in cpp_tokens(text):
+    for token in _tokens(text):
         depth += (token.kind == "open") - (token.kind == "close")
         if token.text == separator and not depth:
             parts.append((begin, token.start))
