@@ -128,7 +128,7 @@ def test_commands_look_for_kernels_compiled_ahead_of_time(opwright: Program, tmp
     """A folder of declarations that is not there is told by commands that read operators."""
     inputs = write_source_tree(tmp_path / "tree", "2.15.0") / "aten" / "src" / "ATen"
     (tmp_path / "acme.yaml").write_text("backend: XPU\ncpp_namespace: acme\nsupported:\n- add.Tensor\n", "utf-8")
-    words = {"explain": ["add"], "coverage": ["--backend", tmp_path / "acme.yaml"]}
+    words: dict[str, list[object]] = {"explain": ["add"], "coverage": ["--backend", tmp_path / "acme.yaml"]}
     named = ["--source-path", inputs, "--native-aot-ops-dir", tmp_path / "missing"]
     _, printed, said = opwright(command, *words.get(command, []), *named)
     assert f"[W0503]: there is no folder `{tmp_path / 'missing'}` of kernels" in printed + said
