@@ -32,7 +32,7 @@ from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
 from opwright.model.hooks import Implementation
-from opwright.model.native_function import Kernel, NativeFunction
+from opwright.model.native_function import NativeFunction
 from opwright.model.wrapper_options import EntryOptions, Fallback
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
@@ -206,7 +206,7 @@ def _inherited_entry(function: NativeFunction, rule: InheritedKernels, section: 
         return None
     callee = f"{kernel.namespace}::{prefix}{kernel.name}"
     options = EntryOptions(implementation, callee, values=section.head.options.entry_values)
-    return BackendEntry(function, _own_kernel(kernel, section), rule.span, options)
+    return BackendEntry(function, kernel.replace(key=section.key), rule.span, options)
 
 
 def _fallback_entries(section: SectionContext, entries: Sequence[BackendEntry]) -> tuple[BackendEntry, ...]:
@@ -221,16 +221,11 @@ def _fallback_entries(section: SectionContext, entries: Sequence[BackendEntry]) 
     owned, span = _owned(entries, section), head.span("fallback")
     return tuple(
         [
-            BackendEntry(function, _own_kernel(function.kernels[key], section), span, options)
+            BackendEntry(function, function.kernels[key].replace(key=section.key), span, options)
             for function in section.operators.functions
             if key in function.kernels and function not in owned and not function.is_view
         ]
     )
-
-
-def _own_kernel(kernel: Kernel, section: SectionContext) -> Kernel:
-    """A kernel of PyTorch that serves a section too."""
-    return Kernel(section.key, kernel.name, kernel.namespace, kernel.structured)
 
 
 def _report_unused(rule: InheritedKernels, *, has_operators: bool, section: SectionContext) -> None:
