@@ -14,12 +14,19 @@ if TYPE_CHECKING:
     from opwright.backends.emit.device_shims import device_shims as device_shims
     from opwright.backends.emit.headers import structured_declarations as structured_declarations
     from opwright.backends.emit.headers import structured_includes as structured_includes
+    from opwright.backends.extensions import KernelCandidate as KernelCandidate
+    from opwright.backends.extensions import KernelConvention as KernelConvention
+    from opwright.backends.extensions import KernelSelector as KernelSelector
+    from opwright.backends.extensions import Registration as Registration
+    from opwright.backends.extensions import RegistrationChange as RegistrationChange
+    from opwright.backends.extensions import WrapperArgument as WrapperArgument
+    from opwright.backends.extensions import WrapperFacts as WrapperFacts
+    from opwright.backends.extensions import WrapperHook as WrapperHook
     from opwright.backends.external_backend import BackendEntry as BackendEntry
     from opwright.backends.external_backend import ExternalBackend as ExternalBackend
     from opwright.convention.c_shim import NoCForm as NoCForm
     from opwright.convention.c_shim import operator_key as operator_key
     from opwright.convention.c_shim import shim_function as shim_function
-    from opwright.convention.public_api import cpp_name as cpp_name
     from opwright.cpp.binding import Binding as Binding
     from opwright.cpp.c_types import TENSOR as TENSOR
     from opwright.cpp.c_types import CType as CType
@@ -45,18 +52,8 @@ if TYPE_CHECKING:
     from opwright.emit.emitter import Sharded as Sharded
     from opwright.emit.emitter import Slots as Slots
     from opwright.emit.emitter import per_job as per_job
-    from opwright.emit.extensions import KernelCandidate as KernelCandidate
-    from opwright.emit.extensions import KernelConvention as KernelConvention
-    from opwright.emit.extensions import KernelSelector as KernelSelector
-    from opwright.emit.extensions import RegistrationChange as RegistrationChange
-    from opwright.emit.extensions import WrapperArgument as WrapperArgument
-    from opwright.emit.extensions import WrapperFacts as WrapperFacts
-    from opwright.emit.extensions import WrapperHook as WrapperHook
-    from opwright.emit.extensions import cpp_type as cpp_type
-    from opwright.emit.extensions import usual_signature as usual_signature
     from opwright.emit.family import Check as Check
     from opwright.emit.family import Family as Family
-    from opwright.emit.registrations import Registration as Registration
     from opwright.model.catalog import Catalog as Catalog
     from opwright.model.extra_values import ExtraValue as ExtraValue
     from opwright.model.extra_values import ExtraValues as ExtraValues
@@ -71,6 +68,9 @@ if TYPE_CHECKING:
     from opwright.plugins.built_nodes import with_entries as with_entries
     from opwright.plugins.built_nodes import without_entries as without_entries
     from opwright.plugins.code_pages import Code as Code
+    from opwright.plugins.cpp_names import cpp_name as cpp_name
+    from opwright.plugins.cpp_names import cpp_type as cpp_type
+    from opwright.plugins.cpp_names import usual_signature as usual_signature
     from opwright.plugins.extra_keys import ANY_VALUE as ANY_VALUE
     from opwright.plugins.extra_keys import CPP_CODE as CPP_CODE
     from opwright.plugins.extra_keys import CPP_EXPRESSION as CPP_EXPRESSION
@@ -126,7 +126,7 @@ if TYPE_CHECKING:
 _MODULES: Final = {
     "plugins.lint": ("BackendLint", "Lint", "OperatorLint", "Operators"),
     "convention.c_shim": ("NoCForm", "operator_key", "shim_function"),
-    "convention.public_api": ("cpp_name",),
+    "plugins.cpp_names": ("cpp_name", "cpp_type", "usual_signature"),
     "cpp.binding": ("Binding",),
     "cpp.c_types": ("CType", "TENSOR", "const_ref", "mut_ref", "optional"),
     "cpp.signature": ("Signature",),
@@ -153,7 +153,8 @@ _MODULES: Final = {
     "backends.emit.device_shims": ("device_shims",),
     "emit.aten.c_shim": ("shim_callee", "shim_declaration", "shim_definition", "shim_kernel_key"),
     "backends.emit.headers": ("structured_declarations", "structured_includes"),
-    "emit.extensions": (
+    "backends.extensions": (
+        "Registration",
         "KernelCandidate",
         "KernelConvention",
         "KernelSelector",
@@ -161,8 +162,6 @@ _MODULES: Final = {
         "WrapperArgument",
         "WrapperFacts",
         "WrapperHook",
-        "cpp_type",
-        "usual_signature",
     ),
     "emit.emitter": (
         "DeclaredRead",
@@ -176,7 +175,6 @@ _MODULES: Final = {
         "per_job",
     ),
     "plugins.file_family": ("file_family", "text_family"),
-    "emit.registrations": ("Registration",),
     "emit.family": ("Check", "Family"),
     "model.catalog": ("Catalog",),
     "backends.external_backend": ("BackendEntry", "ExternalBackend"),

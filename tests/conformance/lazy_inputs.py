@@ -15,11 +15,12 @@ from typing import NamedTuple
 import opwright
 from opwright.backends.choices import LazyNames
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
+from opwright.backends.file_backend import FileBackend
 from opwright.backends.lazy.checks import check_lazy
 from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.convention import dispatcher
 from opwright.dialects.names import default_kernel_name
-from opwright.emit.aten.backend import Backend, KernelUnit, members
+from opwright.emit.aten.backend import KernelUnit, members
 from opwright.emit.emitter import Job, Options
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
@@ -191,7 +192,7 @@ def lazy_kernel(function: NativeFunction, *, symint: bool) -> Kernel:
 def not_copied(unit: KernelUnit, kernels: Mapping[NativeFunction, Kernel]) -> Iterable[NativeFunction]:
     """The overloads of a unit, if one of them can neither have a kernel nor copy the results of another."""
     try:
-        Backend(KEY, kernels, out_is_primary=False, external=True).wrapped_overloads(unit)
+        FileBackend(KEY, kernels, out_is_primary=False, external=True).wrapped_overloads(unit)
     except Fault:
         return members(unit)
     return ()

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from opwright.convention.python.call import dispatch_lambda
-from opwright.convention.python.parameter import NoPythonType, with_plain_integers
+from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import function_signature
 from opwright.dialects.native_functions.loader import load_catalog
 from opwright.model.catalog import Catalog
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile
+from opwright.torchgen.interface.plain_integers import with_plain_integers, with_plain_types
 
 PROGRAM = Path(__file__).with_name("reference_python.py")
 
@@ -47,10 +48,11 @@ def signatures_of(function: NativeFunction) -> dict[str, object]:
         for symint in (True, False):
             key = f"{'method' if method else 'function'} {'symbolic' if symint else 'concrete'}"
             signatures[key] = made.text if symint else with_plain_integers(made.text)
-            signatures[f"{key} lambda"] = ", ".join(dispatch_lambda(made, function, symint=symint).parameters)
+            parameters = dispatch_lambda(made, function).parameters
+            signatures[f"{key} lambda"] = ", ".join(parameters if symint else map(with_plain_types, parameters))
             with contextlib.suppress(NoPythonType):
                 signatures[f"{key} read"] = [
-                    parameter.read(place) if symint else parameter.read_concrete(place)
+                    parameter.read(place) if symint else with_plain_integers(parameter.read(place))
                     for place, parameter in enumerate(made.parameters)
                 ]
     return signatures

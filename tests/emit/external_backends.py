@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from opwright.backends.emit import headers, registrations
+from opwright.backends.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.emitter import EmitterSource, Job, Slots
-from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
 from opwright.model.hooks import Implementation
@@ -80,9 +80,8 @@ def backend_job(
         plain.catalog,
         plain.rules,
         plain.options,
-        guests=(RunBackends((backend,)),),
+        guests=(RunBackends((backend,)), extensions),
         registration_text=plain.registration_text,
-        extensions=extensions,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from opwright.backends.file_backend import FileBackend
 from opwright.emit.aten import dispatch_key_headers
 from opwright.emit.aten.backend import Backend, WrapperKind, backends, units_of
 from opwright.emit.aten.register import registration, structured_kernels, wrapper
@@ -352,10 +353,10 @@ ADD = """
 """
 
 
-def external(job: Job, *names: str) -> Backend:
+def external(job: Job, *names: str) -> FileBackend:
     """A backend outside of PyTorch with kernels for some overloads."""
     kernels = {job.catalog[name]: Kernel(XLA, name, "shed", False) for name in names}
-    return Backend(XLA, kernels, out_is_primary=False, external=True, class_name="Kernels")
+    return FileBackend(XLA, kernels, out_is_primary=False, external=True, class_name="Kernels")
 
 
 def test_external_kernels_are_static_members() -> None:

@@ -10,6 +10,17 @@ import pytest
 from opwright.backends.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.backends.emit.checks import check_wrappers
 from opwright.backends.emit.sections import registered_units, section_files
+from opwright.backends.extensions import (
+    EmitExtensions,
+    Extension,
+    KernelCandidate,
+    KernelConvention,
+    KernelSelector,
+    Registration,
+    RegistrationChange,
+    WrapperFacts,
+    WrapperHook,
+)
 from opwright.backends.external_backend import RunBackends
 from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.convention import dispatcher
@@ -19,26 +30,14 @@ from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.emit.emitter import Job
-from opwright.emit.extensions import (
-    NO_EXTENSIONS,
-    NO_PLUGINS,
-    EmitExtensions,
-    Extension,
-    KernelCandidate,
-    KernelConvention,
-    KernelSelector,
-    RegistrationChange,
-    WrapperFacts,
-    WrapperHook,
-    hook_problem,
-    usual_signature,
-)
-from opwright.emit.registrations import Registration
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
 from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
+from opwright.plugins.cpp_names import usual_signature
+from opwright.plugins.safe_rows import hook_problem
+from opwright.run.asked_plugins import NO_PLUGINS
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault
 from tests.emit.external_backends import backend_job, files_of, slot
 
@@ -492,9 +491,11 @@ def test_wrappers_of_lazy_tensors_stay() -> None:
         job.rules,
         job.options,
         guests=[*job.guests, RunLazyBackends((LazyBackend(backend, ()),))],
-        extensions=job.extensions,
     )
-    added = [[bool(unit.additions) for unit in registered_units(section_files(each)[0], each)] for each in (job, lazy)]
+    added = [
+        [any(row.additions for row in unit.choices) for unit in registered_units(section_files(each)[0], each)]
+        for each in (job, lazy)
+    ]
     assert added == [[True, True, True], [False, False, False]]
 
 
@@ -542,6 +543,6 @@ def test_runs_without_plugins() -> None:
     """Without plug-ins, what a run asks of them changes nothing."""
     context = object()
     assert NO_PLUGINS.with_their_keys(context) is context  # type: ignore[arg-type]
-    assert NO_PLUGINS.extensions is NO_EXTENSIONS
+    assert NO_PLUGINS.guests == ()
     assert not NO_PLUGINS.sources([])
     assert not NO_PLUGINS.identities([])

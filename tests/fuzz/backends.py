@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opwright.emit.extensions import (
+from opwright.backends.extensions import (
     EmitExtensions,
     Extension,
     KernelCandidate,
     KernelConvention,
     KernelSelector,
     WrapperFacts,
-    usual_signature,
 )
+from opwright.plugins.cpp_names import usual_signature
 from tests.backend.stub_cases import load_cases
 from tests.dialects.cases import load_cases as dialect_cases
 

@@ -204,8 +204,7 @@ def use_backends(backends: tuple[ExternalBackend, ...], context: LoadContext, le
         context.operators,
         RULES,
         Options(),
-        guests=[RunBackends(backends), RunLibraries(libraries)],
-        extensions=EXTENSIONS,
+        guests=[RunBackends(backends), RunLibraries(libraries), EXTENSIONS],
     )
     return emitted_family("backend", job, context) + emitted_family("library", job, context)
 

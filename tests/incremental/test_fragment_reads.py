@@ -11,8 +11,9 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from opwright.backends.file_backend import FileBackend, OverloadChoices
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS
-from opwright.emit.aten.backend import NO_CHOICES, Backend, OverloadChoices, WrapperChoices
+from opwright.emit.aten.backend import Backend
 from opwright.emit.emitter import AnyEmitter, Job
 from opwright.emit.registry import build_folders, emitters
 from opwright.incremental.changes import ComparedFile, find_edit
@@ -201,16 +202,11 @@ def _look_ups(emitter: AnyEmitter, backend: Backend, job: Job, patch: pytest.Mon
     """Make the fragments of an emitter with recorded tables, and give the number of rows that they looked up."""
     units, context = emitter.units(job), job.context(emitter.reads)
     reads: set[NativeFunction] = set()
-    tables = {name: _RecordedTable(getattr(backend, name), reads) for name in ("kernels", "callees")}
-    tables["derived"] = _RecordedTable(dict.fromkeys(backend.derived), reads)
-    choices = backend.choices
-    entries, unwrapped = _RecordedTable(choices.entries, reads), _RecordedTable(dict.fromkeys(choices.unwrapped), reads)
-    assert {*tables, "entries", "unwrapped"} == {*left_out(Backend), *left_out(WrapperChoices)}
-    assert len(OverloadChoices._fields) == len(left_out(Backend)) + len(left_out(WrapperChoices))
-    for name, table in tables.items():
-        patch.setattr(backend, name, table)
-    if choices is not NO_CHOICES:
-        patch.setattr(backend, "choices", choices._replace(entries=entries, unwrapped=unwrapped))  # type: ignore[arg-type]
+    assert len(OverloadChoices._fields) == len(left_out(FileBackend))
+    for name in left_out(type(backend)):
+        table = getattr(backend, name)
+        rows = dict.fromkeys(table) if isinstance(table, frozenset) else table
+        patch.setattr(backend, name, _RecordedTable(rows, reads))
     count = 0
     for unit in units:
         reads.clear()

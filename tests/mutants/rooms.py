@@ -190,7 +190,14 @@ ROOMS: dict[str, tuple[str, ...]] = {
         ("guests", *[f"{guest}/{table}" for guest in _GUESTS for table in ("families", "rows")]),
         ("emit/test_registry.py", "dialects/test_dialects.py", "core/test_core.py", *_CORE),
     ),
-    "emit/registrations": ("emit", *_CORE, *_AUTOGRAD),
+    **dict.fromkeys(
+        [
+            f"backends/{module}"
+            for module in ("derived_wrappers", "extensions", "file_backend", "hook_statements", "kernel_calls")
+        ],
+        ("emit", "backend"),
+    ),
+    "emit/autocast": ("emit", *_CORE, *_AUTOGRAD),
     "mobile/static_runtime": ("static_runtime",),
     "libraries/stubs": ("stubs",),
     "emit/torch_stubs": ("torch_stubs", "hints", *_same_bytes("torch-stubs")),

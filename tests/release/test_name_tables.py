@@ -13,9 +13,9 @@ from typing import get_args
 import pytest
 
 import opwright
+from opwright.backends.hook_statements import FALLBACK_FUNCTION
 from opwright.backends.operator_names import STAND_INS
 from opwright.convention import public_api
-from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION
 from opwright.guests import GUESTS
 from opwright.libraries.operator_names import LATER_OVERLOADS, WHOLE_OVERLOAD
 from opwright.release import operator_names

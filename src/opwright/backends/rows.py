@@ -46,6 +46,7 @@ MADE_TEMPLATES: Final = {
 JOB_FIELDS: Final = {
     "backends": "opwright.backends.external_backend:RunBackends",
     "lazy_backends": "opwright.backends.lazy_backend:RunLazyBackends",
+    "extensions": "opwright.backends.extensions:EmitExtensions",
 }
 
 #: Attributes that functions have for plug-ins: there are none.

@@ -196,7 +196,6 @@ def operator_key(function: NativeFunction) -> str:
 
 
 def _ordered_arguments(schema: FunctionSchema) -> tuple[Argument, ...]:
-    """Arguments as shims take them: outs first."""
     return schema.arguments.out + schema.arguments.non_out
 
 

@@ -29,8 +29,6 @@ def argument_type(argument: Argument, *, symint: bool = True, style: TypeStyle =
 
 @cache
 def _bindings(symint: bool, style: TypeStyle) -> Bindings:
-    """Parameters by argument."""
-
     def make(argument: Argument) -> Binding:
         return Binding(argument.name, argument.name, argument_type(argument, symint=symint, style=style), argument)
 
@@ -96,18 +94,6 @@ def returned_arguments(schema: FunctionSchema) -> list[str | None]:
     """
     names = {argument.annotation: argument.name for argument in schema.arguments.all if argument.annotation is not None}
     return [None if result.annotation is None else names.get(result.annotation) for result in schema.returns]
-
-
-def returns_arguments(schema: FunctionSchema) -> bool:
-    """Whether each result is an argument that is always there: what a call returns for None is not known.
-
-    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
-    >>> texts = ["f(Tensor(a!) x) -> Tensor(a!)", "f(Tensor(a!)? x) -> Tensor(a!)", "f(Tensor x) -> Tensor"]
-    >>> [returns_arguments(read_written_schema(text)) for text in texts]
-    [True, False, False]
-    """
-    there = {argument.name for argument in schema.arguments.all if not argument.type.is_nullable}
-    return there.issuperset(returned_arguments(schema))
 
 
 def fresh_results(returned: Sequence[str | None], result: str) -> list[str]:

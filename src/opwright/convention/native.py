@@ -42,8 +42,6 @@ def binding(argument: Argument, *, symint: bool, style: TypeStyle, keeps_default
 
 @cache
 def _bindings(symint: bool, style: TypeStyle, keeps_default: bool) -> Bindings:
-    """Parameters by argument."""
-
     def make(argument: Argument) -> Binding:
         default = cpp_default(argument, symint=symint) if keeps_default else None
         type = argument_type(argument, symint=symint, style=style)

@@ -40,29 +40,15 @@ def name(schema: FunctionSchema, *, faithful: bool = False, symint: bool = False
     return text
 
 
-def names(schema: FunctionSchema) -> frozenset[str]:
-    """All names that functions of the public API for an overload may have.
-
-    >>> from opwright.schema import parse_schema
-    >>> sorted(names(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")))
-    ['add_out', 'add_outf', 'add_symint_out', 'add_symint_outf']
-    """
-    forms = (False, True)
-    return frozenset([name(schema, faithful=faithful, symint=symint) for faithful in forms for symint in forms])
-
-
-def cpp_name(function: NativeFunction) -> str:
-    """The C++ name of an overload's function in the public API, such as `add_out` for `add.out`."""
-    return name(function.schema)
-
-
 def argument_type(argument: Argument, *, symint: bool, style: TypeStyle = TypeStyle.PLAIN) -> CType:
     """The C++ type of one argument."""
     return shared_types.argument_type(argument.type, mutable=argument.is_write, symint=symint, style=style)
 
 
 @cache
-def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
+def bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool) -> Bindings:
+    """Parameters by argument; `beside_options` says that the schema has tensor options too."""
+
     def make(argument: Argument) -> Binding:
         default = cpp_default(argument, symint=symint) if keeps_default else None
         redundant = beside_options and argument.name == "memory_format"
@@ -70,13 +56,6 @@ def _bindings_by_argument(symint: bool, style: TypeStyle, keeps_default: bool, b
         return Binding(argument.name, role, argument_type(argument, symint=symint, style=style), argument, default)
 
     return Bindings(make)
-
-
-def binding(
-    argument: Argument, *, symint: bool, style: TypeStyle, keeps_default: bool, beside_options: bool
-) -> Binding:
-    """Parameter for one argument; `beside_options` says that the schema has tensor options too."""
-    return _bindings_by_argument(symint, style, keeps_default, beside_options)[argument]
 
 
 def options_binding(options: TensorOptions) -> Binding:
@@ -102,10 +81,10 @@ def bindings(
     arguments = function.arguments
     keep = not faithful if keeps_defaults is None else keeps_defaults
     options = arguments.options
-    bound = usual = _bindings_by_argument(symint, function.style, keep, options is not None)
+    bound = usual = bindings_by_argument(symint, function.style, keep, options is not None)
     without = function.cpp_no_default_args
     if keep and without:
-        plain = _bindings_by_argument(symint, function.style, False, options is not None)
+        plain = bindings_by_argument(symint, function.style, False, options is not None)
         bound = Bindings(lambda argument: plain[argument] if argument.name in without else usual[argument])
     positional = arguments.positional
     if method and arguments.self_arg is not None:
@@ -138,16 +117,6 @@ class CppSignature(Signature):
         self.faithful: Final = faithful
         self.symint: Final = symint
         self.method: Final = method
-
-    @property
-    def qualified_name(self) -> str:
-        """Name with its namespace, and the class if it is a method: `at::Tensor::add`."""
-        return f"{self.function.library.api}::{'Tensor::' if self.method else ''}{self.name}"
-
-    @property
-    def qualified_declaration(self) -> str:
-        """Declaration outside of namespaces and classes."""
-        return self.declaration(self.qualified_name) + (" const" if self.method else "")
 
 
 class CppSignatures(NamedTuple):

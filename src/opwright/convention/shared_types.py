@@ -136,7 +136,6 @@ def has_cpp_type(type: Type) -> bool:
 
 
 def _is_mutable_reference(mutable: bool, style: TypeStyle) -> bool:
-    """Whether a tensor that an operator writes to is passed by a mutable reference."""
     return mutable and not style & TypeStyle.CONST_REF_MUTABLES
 
 

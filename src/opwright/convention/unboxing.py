@@ -49,7 +49,6 @@ def _value(type: Type, name: str, writes: bool, style: TypeStyle) -> Unboxed:
 
 
 def _inside(statements: tuple[str, ...]) -> list[str]:
-    """Statements with the indentation of a block."""
     first, *more = statements
     return [f"    {first}", *[f"\t{statement}" for statement in more]]
 

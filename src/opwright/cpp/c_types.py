@@ -22,7 +22,7 @@ class CType:
 
     `text` is the type as C++ spells it, and `bare` the same without the outermost reference. `kind` is the constructor
     (`base`, `const_ref`, `mut_ref`, `optional`, `list`, `array_ref`, `vector`, `array`, `tuple`, `dict`, `vectorized`,
-    `executorch_optional`, `executorch_array_ref`), and `elems` are its arguments.
+    or one of a guest's), and `elems` are its arguments.
     """
 
     __slots__ = ("bare", "elems", "kind", "text", "value")
@@ -55,37 +55,35 @@ def _value_type(type: CType) -> CType:
     inside = tuple(elem.value for elem in type.elems)
     if inside == type.elems:
         return type
-    return _REBUILD[type.kind](*inside)
+    return _CONSTRUCTORS[type.kind](*inside)
 
 
-def _interning(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
+#: Constructor of each kind of types that are made of others.
+_CONSTRUCTORS: Final[dict[str, Callable[..., CType]]] = {
+    "tuple": lambda *elems: tuple_of(elems),
+    "dict": lambda *elems: dict_of(*elems),
+}
+
+
+def interning(kind: str, spelling: Callable[[str], str], *, reference: bool = False) -> Callable[[CType], CType]:
+    """Constructor of types of another kind, each of which is made of one type."""
+
+    @cache
     def constructor(elem: CType) -> CType:
         return _intern(kind, spelling(elem.text), (elem,), elem.bare if reference else None)
 
     constructor.__doc__ = f"The type `{spelling('T')}`."
-    return cache(constructor)
+    _CONSTRUCTORS[kind] = constructor
+    return constructor
 
 
-const_ref = _interning("const_ref", "const {} &".format, reference=True)
-mut_ref = _interning("mut_ref", "{} &".format, reference=True)
-optional = _interning("optional", "::std::optional<{}>".format)
-c10_list = _interning("list", "c10::List<{}>".format)
-array_ref = _interning("array_ref", "at::ArrayRef<{}>".format)
-vector = _interning("vector", "::std::vector<{}>".format)
-vectorized = _interning("vectorized", "at::vec::Vectorized<{}>".format)
-executorch_optional = _interning("executorch_optional", "std::optional<{}>".format)
-executorch_array_ref = _interning("executorch_array_ref", "torch::executor::ArrayRef<{}>".format)
-
-_REBUILD: Final = {
-    "optional": optional,
-    "list": c10_list,
-    "array_ref": array_ref,
-    "vector": vector,
-    "executorch_optional": executorch_optional,
-    "executorch_array_ref": executorch_array_ref,
-    "tuple": lambda *elems: tuple_of(elems),
-    "dict": lambda *elems: dict_of(*elems),
-}
+const_ref = interning("const_ref", "const {} &".format, reference=True)
+mut_ref = interning("mut_ref", "{} &".format, reference=True)
+optional = interning("optional", "::std::optional<{}>".format)
+c10_list = interning("list", "c10::List<{}>".format)
+array_ref = interning("array_ref", "at::ArrayRef<{}>".format)
+vector = interning("vector", "::std::vector<{}>".format)
+vectorized = interning("vectorized", "at::vec::Vectorized<{}>".format)
 
 
 def base(text: str) -> CType:
@@ -126,7 +124,6 @@ BOOL: Final = BASE_TYPES["bool"]
 LONG: Final = BASE_TYPES["int"]
 DOUBLE: Final = BASE_TYPES["float"]
 STRING_VIEW: Final = BASE_TYPES["str"]
-GENERATOR: Final = BASE_TYPES["Generator"]
 SCALAR_TYPE: Final = BASE_TYPES["ScalarType"]
 TENSOR: Final = BASE_TYPES["Tensor"]
 OPTIONAL_TENSOR_REF: Final = base("at::OptionalTensorRef")

@@ -82,7 +82,6 @@ def quoted_include_line(header: str) -> str:
 
 
 def _check(header: str) -> str:
-    """Path of a header. Raises Fault for other texts."""
     if not is_header(header):
         raise Fault.at(NOT_WRITABLE, f"an `#include` cannot name `{shorten(ascii(header)[1:-1])}`")
     return header
@@ -109,3 +108,8 @@ def guard(condition: str, text: str) -> str:
     #endif
     """
     return "\n".join([f"#if {condition}", text.rstrip("\n"), "#endif"]) if condition and text else text
+
+
+def indent(text: str) -> str:
+    """Statements, two columns further to the right."""
+    return "\n".join([f"  {line}" if line else line for line in text.split("\n")])

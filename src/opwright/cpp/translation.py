@@ -143,34 +143,10 @@ def translate(
 
 
 @cache
-def translate_with(
-    conversions: tuple[TypeConversion, ...],
-    given: tuple[AvailableValue, ...],
-    wanted: tuple[Binding | WantedBinding, ...],
-) -> tuple[str, ...]:
-    """Translates with further conversions, which are preferred to those of PyTorch.
-
-    >>> shape = c_types.base("acme::Shape")
-    >>> sizes = Expression("size", "size", c_types.SYMINT_ARRAY_REF)
-    >>> to_shape = TypeConversion(shape, c_types.SYMINT_ARRAY_REF, "acme::shape({0})")
-    >>> translate_with((to_shape,), (sizes,), (WantedBinding("size", shape),))
-    ('acme::shape(size)',)
-    """
-    return _translate(given, wanted, False, False, conversions)
-
-
-@cache
 def _translate(
-    given: tuple[AvailableValue, ...],
-    wanted: tuple[Binding | WantedBinding, ...],
-    method: bool,
-    copies: bool,
-    conversions: tuple[TypeConversion, ...] = (),
+    given: tuple[AvailableValue, ...], wanted: tuple[Binding | WantedBinding, ...], method: bool, copies: bool
 ) -> tuple[str, ...]:
-    values = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
-    takes_options = any((value.role, value.type) == _OPTIONS_BY_REFERENCE for value in values)
-    solver = _Solver(_available_expressions(given, method), takes_options, copies, conversions)
-    return tuple([solver.expression(value.role, value.type) for value in values])
+    return Solver(given, wanted, method=method, copies=copies).expressions()
 
 
 def translated_call(
@@ -193,28 +169,36 @@ def _available_expressions(given: Sequence[AvailableValue], method: bool) -> Ava
     return scope
 
 
-class _Solver:
-    """Finds expressions in one scope. Its look-ups return None if there is no expression."""
+class Solver:
+    """Finds expressions of wanted values in one scope. Its look-ups return None if there is no expression."""
 
-    __slots__ = ("_conversions", "_copies", "_scope", "_takes_options")
+    __slots__ = ("_copies", "_scope", "_takes_options", "_wanted")
 
     def __init__(
-        self, scope: AvailableExpressions, takes_options: bool, copies: bool, conversions: tuple[TypeConversion, ...]
+        self,
+        given: Sequence[AvailableValue],
+        wanted: Sequence[Binding | WantedBinding],
+        *,
+        method: bool = False,
+        copies: bool = False,
     ) -> None:
-        self._scope = scope
-        self._takes_options = takes_options
+        self._scope = _available_expressions(given, method)
+        self._wanted = [binding.wanted if isinstance(binding, Binding) else binding for binding in wanted]
+        self._takes_options = any((value.role, value.type) == _OPTIONS_BY_REFERENCE for value in self._wanted)
         self._copies = copies
-        self._conversions = conversions
 
-    def expression(self, role: str, type: CType) -> str:
-        """Expression of a wanted value. Raises Untranslatable if there is none."""
-        text = self._reference(role, type, self._conversion)
+    def expressions(self) -> tuple[str, ...]:
+        """Expressions of all wanted values. Raises Untranslatable if there is none of one."""
+        return tuple([self._expression(value.role, value.type) for value in self._wanted])
+
+    def _expression(self, role: str, type: CType) -> str:
+        text = self._reference(role, type, self.conversion)
         if text is None:
             in_scope = ", ".join(f"{ctype.text} {named}" for named, ctype in self._scope)
             raise Untranslatable(f"no way to `{type.text} {role}` from: {in_scope}")
         return text
 
-    def _direct(self, role: str, type: CType) -> str | None:
+    def direct(self, role: str, type: CType) -> str | None:
         """A value of this type in scope, or one that C++ converts implicitly."""
         return self._reference(role, type, lambda _role, _type: None)
 
@@ -229,12 +213,8 @@ class _Solver:
             return self._reference(role, c_types.INT_ARRAY_REF, otherwise)
         return otherwise(role, type) if text is None else text
 
-    def _conversion(self, role: str, type: CType) -> str | None:
-        for conversion in self._conversions:
-            if conversion.wanted is type:
-                text = self._direct(role, conversion.given)
-                if text is not None:
-                    return conversion.form.replace("{0}", text)
+    def conversion(self, role: str, type: CType) -> str | None:
+        """A value of this type, made from one in scope."""
         key = (role, type)
         if key == _MEMORY_FORMAT:
             return self._memory_format()
@@ -248,34 +228,34 @@ class _Solver:
         if self._copies and type in _COPIES:
             text = self._first(role, (_COPIES[type],))
         if text is None and type is _MUT_TENSOR:
-            constant = self._direct(role, _CONST_TENSOR)
+            constant = self.direct(role, _CONST_TENSOR)
             text = None if constant is None else f"const_cast<Tensor&>({constant})"
         return text
 
     def _first(self, role: str, ways: Sequence[tuple[CType, str]]) -> str | None:
         for source, form in ways:
-            text = self._direct(role, source)
+            text = self.direct(role, source)
             if text is not None:
                 return form.format(text)
         return None
 
     def _memory_format(self) -> str | None:
         """Memory format, which the options may contain too. If both are in scope they must agree."""
-        text = self._direct(*_REDUNDANT_MEMORY_FORMAT)
-        options = None if self._takes_options else self._direct(*_OPTIONS)
+        text = self.direct(*_REDUNDANT_MEMORY_FORMAT)
+        options = None if self._takes_options else self.direct(*_OPTIONS)
         if text is None or options is None:
             return text
         return f"c10::impl::check_tensor_options_and_extract_memory_format({options}, {text})"
 
     def _options(self) -> str | None:
-        dtype, layout, device, pin_memory = (self._direct(*part) for part in (_DTYPE, _LAYOUT, _DEVICE, _PIN_MEMORY))
+        dtype, layout, device, pin_memory = (self.direct(*part) for part in (_DTYPE, _LAYOUT, _DEVICE, _PIN_MEMORY))
         if dtype is None or layout is None or device is None or pin_memory is None:
             return None
         return f"TensorOptions().dtype({dtype}).layout({layout}).device({device}).pinned_memory({pin_memory})"
 
     def _option_part(self, from_options: str, from_out: str) -> str | None:
-        options = self._direct(*_OPTIONS)
+        options = self.direct(*_OPTIONS)
         if options is not None:
             return from_options.format(options)
-        out = self._direct(*_OUT)
+        out = self.direct(*_OUT)
         return None if out is None else from_out.format(out)

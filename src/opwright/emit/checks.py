@@ -19,15 +19,15 @@ from opwright.cpp.namespaces import enclose, qualified_name
 from opwright.cpp.text import guard
 from opwright.dialects.native_functions.variants import autogen_names, out_name
 from opwright.dialects.nearest import SAME_ARGUMENTS, OverloadIndex, nearest_overload, renamed_overload, schema_span
-from opwright.emit.aten.functional_forms import functional_form, is_functionalized_by_pytorch
 from opwright.emit.emitter import FilePerUnit, Job
 from opwright.emit.registry import emitters, families_with
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, TypeStyle, ViewGroup
 from opwright.release.operator_names.functionalization import NOT_FUNCTIONALIZED
-from opwright.schema.function import Argument, make_argument, required_argument
+from opwright.schema.function import Argument, SchemaKind, make_argument, required_argument
 from opwright.schema.signature import base_of_operation, signature_key
+from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, annotation
 from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, Label, Severity
@@ -61,7 +61,6 @@ def _check_writes(catalog: Catalog, sink: Diagnostics) -> None:
 
 
 def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple[str, str] | None:
-    """What is wrong with the written arguments of a function, and how to write them; None if nothing is."""
     passes_optional = function.style & (TypeStyle.CONST_REF_MUTABLES | TypeStyle.OPTIONAL_WRITES)
     for index, argument in enumerate(written):
         if argument.type is OPTIONAL_TENSOR and not passes_optional:
@@ -75,7 +74,6 @@ def _fault_of_writes(function: NativeFunction, written: list[Argument]) -> tuple
 
 
 def _with_own_alias(argument: Argument, function: NativeFunction) -> Argument:
-    """A written argument in an alias set that no other argument is in."""
     annotations = [other.annotation for other in function.arguments.all if other.annotation is not None]
     used = {name for other in annotations for name in other.before}
     letter = next(letter for letter in (*ascii_lowercase, function.name.base) if letter not in used)
@@ -238,7 +236,6 @@ def unfit_result(function: NativeFunction) -> str:
 
 
 def _form_help(function: NativeFunction) -> str:
-    """How to give a function that writes its other forms, or to make it one that needs none."""
     forms = ", ".join([name.text for name in autogen_names(function)])
     if forms:
         return f"add `autogen: {forms}`"
@@ -262,6 +259,39 @@ def _is_left_alone(function: NativeFunction, job: Job) -> bool:
         return functional_form(function, job.by_root[function.root_name]) is None
     names = NOT_FUNCTIONALIZED.in_any_release
     return function.name.text not in names and function.name.name not in names
+
+
+def is_functionalized_by_pytorch(function: NativeFunction, *, has_tags: bool = True) -> bool:
+    """Whether `torch.compile` functionalizes an operator that has no group without a kernel for it.
+
+    PyTorch does so for operators outside `aten` that write to arguments and return new tensors or nothing, and for
+    those with the tag `inplace` or `out`. `has_tags` says that such tags are registered.
+
+    >>> import opwright
+    >>> is_functionalized_by_pytorch(opwright.load(torch="auto")["record_stream"])
+    False
+    """
+    if function.library.in_libtorch:
+        return False
+    if has_tags and not function.tags.isdisjoint(TAG_RULES):
+        return True
+    return all(result.type is TENSOR and result.annotation is None for result in function.schema.returns)
+
+
+def functional_form(function: NativeFunction, functions: Iterable[NativeFunction]) -> NativeFunction | None:
+    """Operator among some that does what another one does, and writes to no argument; None if there is none.
+
+    >>> import opwright
+    >>> catalog = opwright.load(torch="auto")
+    >>> functional_form(catalog["sinh_"], catalog.functions)
+    <native function aten::sinh>
+    """
+    if function.group is not None:
+        return function.group.functional
+    operation = [other for other in functions if other.root_name == function.root_name and other is not function]
+    functional = [other for other in operation if other.kind is SchemaKind.functional and not other.is_view]
+    key = signature_key(function.schema)
+    return next((other for other in functional if signature_key(other.schema) == key), None)
 
 
 #: What may follow an operator's name in the name of one of its headers.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
-from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.guests import job_record
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, MatchedDerivatives
@@ -174,7 +173,8 @@ class Job(FragmentContext):
     are the stub files of PyTorch itself, by path, if a family of the run needs them. `more_inputs` has what dialects
     that are not built in loaded, by the name of the dialect. `guests` are records of what guests loaded, such as
     operator libraries or external backends; their fields are attributes of the job too, for plug-ins: `job.backends`.
-    `extensions` is what plug-ins add to wrappers of external backends. `cache` has what `per_job` functions computed.
+    `extensions`, what plug-ins add to wrappers, become one of these records.
+    `cache` has what `per_job` functions computed.
     """
 
     __slots__ = (
@@ -184,7 +184,6 @@ class Job(FragmentContext):
         "by_root",
         "cache",
         "catalog",
-        "extensions",
         "guests",
         "more_inputs",
         "native_aot",
@@ -207,7 +206,7 @@ class Job(FragmentContext):
         own_stubs: Mapping[str, str] | None = None,
         more_inputs: Mapping[str, object] | None = None,
         guests: Sequence[object] = (),
-        extensions: EmitExtensions = NO_EXTENSIONS,
+        extensions: object = None,
     ) -> None:
         super().__init__(options, rules, selection)
         self.catalog: Final = catalog
@@ -218,8 +217,7 @@ class Job(FragmentContext):
         self.registration_text: Final[UnitText] = registration_text or ListedSlots()
         self.own_stubs: Final[Mapping[str, str]] = own_stubs or {}
         self.more_inputs: Final[Mapping[str, object]] = more_inputs or {}
-        self.guests: Final = tuple(guests)
-        self.extensions: Final = extensions
+        self.guests: Final = tuple(guests) if extensions is None else (*guests, extensions)
         self.static_backends: Final = tuple(
             key if catalog.kernels.get(key) else UNDEFINED for key in options.static_dispatch
         )
@@ -231,6 +229,9 @@ class Job(FragmentContext):
             name: tuple(functions) for name, functions in by_root.items()
         }
         self.cache: Final[dict[object, object]] = {}
+
+    #: What copies pass on: the extensions are among the guests.
+    _extensions: Final = None
 
     def of(self, kind: type[_Record]) -> _Record:
         """What a guest loaded."""

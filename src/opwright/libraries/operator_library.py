@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from opwright.emit.aten.backend import Backend
 from opwright.libraries.entry_fields import recording_operator
 from opwright.model.catalog import Catalog
 from opwright.model.derivatives import NO_DERIVATIVES, ConstantResult, DifferentiableFunction, MatchedDerivatives
-from opwright.model.hooks import Hook
 from opwright.model.library import Library
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -138,16 +138,13 @@ NO_LIBRARY_DERIVATIVES: Final = LibraryDerivatives()
 class OwnWrappers(NamedTuple):
     """What the head of a backend file says of the wrappers of its own operators, for the keys of its device.
 
-    `display_name` stands in their names in place of `key`. They guard the device with `device_guard`, and check devices
-    as `device_check` says; if it is None, with a guard. `hooks` are around the calls of kernels, and `includes` the
-    headers with what they name.
+    `display_name` stands in their names in place of `key`. `make` takes what `Backend` does and makes one of the class
+    that has what the head says. `includes` are the headers with what hooks name.
     """
 
     key: str
     display_name: str
-    device_guard: bool
-    device_check: bool | None
-    hooks: tuple[Hook, ...] = ()
+    make: Callable[..., Backend]
     includes: tuple[str, ...] = ()
 
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from opwright.backends.extensions import KernelConvention, KernelSelector, WrapperHook
 from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.table import DIALECTS
-from opwright.emit.extensions import KernelConvention, KernelSelector, WrapperHook
 from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE

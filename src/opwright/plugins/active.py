@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
+    from opwright.backends.extensions import EmitExtensions
     from opwright.dialects.dialect import BackendReader, Dialect, LoadContext
-    from opwright.emit.extensions import EmitExtensions
     from opwright.plugins.extra_keys import ExtraKey, ExtraKeyReader
     from opwright.plugins.lint import BackendLint, OperatorLint
     from opwright.plugins.plugin import Plugin

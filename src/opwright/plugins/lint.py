@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from opwright.backends.operator_records import OperatorRecord
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.operator_records import OperatorRecord
 from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.nodes import MappingNode, Node
 from opwright.source.records import NamedTuple

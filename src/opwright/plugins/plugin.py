@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from opwright.source.records import Copyable
 
 if TYPE_CHECKING:
+    from opwright.backends.extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.dialects.dialect import BackendReader, Dialect
-    from opwright.emit.extensions import KernelConvention, KernelSelector, RegistrationChange, WrapperHook
     from opwright.emit.family import Family
     from opwright.plugins.code_pages import Code
     from opwright.plugins.extra_keys import ExtraKey

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from opwright.emit.extensions import NO_EXTENSIONS, EmitExtensions, RunPlugins
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.sources import source_paths, sources_fingerprint
 from opwright.plugins.use import ensure_active
+from opwright.run.asked_plugins import RunPlugins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,8 @@ class _Plugins(RunPlugins["Plugin"]):
         return with_plugins(context)
 
     @property
-    def extensions(self) -> EmitExtensions:
-        return ACTIVE.extensions or NO_EXTENSIONS
+    def guests(self) -> tuple[object, ...]:
+        return () if ACTIVE.extensions is None else (ACTIVE.extensions,)
 
     def template(self, name: str) -> SourceFile:
         from opwright.plugins.activation import plugin_template

@@ -11,6 +11,16 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Final, TypeVar
 
+from opwright.backends.extensions import (
+    PLACEHOLDER,
+    EmitExtensions,
+    Extension,
+    KernelConvention,
+    KernelSelector,
+    Registration,
+    RegistrationChange,
+    WrapperHook,
+)
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
@@ -18,19 +28,10 @@ from opwright.dialects.dialect import BackendReader, Dialect
 from opwright.dialects.field import LIBRARY_ENTRY, NATIVE_FUNCTION
 from opwright.dialects.native_functions.fields import ENTRY_FIELDS
 from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit, Job, OneFile, Sharded, Slots
-from opwright.emit.extensions import (
-    EmitExtensions,
-    Extension,
-    KernelConvention,
-    KernelSelector,
-    RegistrationChange,
-    WrapperHook,
-    hook_problem,
-)
 from opwright.emit.family import Check, Family
-from opwright.emit.registrations import Registration
 from opwright.guests import guest_rows
 from opwright.model.catalog import PartialCatalog
+from opwright.model.hooks import HOOK_VALUES, HookPosition, exists_at
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.plugins.extra_keys import ExtraKey
@@ -364,6 +365,29 @@ def emit_extensions(plugins: Sequence[Plugin]) -> EmitExtensions:
             signature = guard.function(point, convention.signature, _wrong_signature)
             conventions.append(Extension(plugin.name, convention.replace(signature=signature)))
     return EmitExtensions(tuple(hooks), tuple(selectors), tuple(changes), tuple(conventions))
+
+
+def hook_problem(text: object, position: HookPosition) -> str:
+    """What is wrong with a result of a hook's function, if anything is.
+
+    >>> hook_problem("acme::log({result});", HookPosition.before)
+    'code with `{result}`, which does not exist there'
+    >>> hook_problem("acme::log({nmae});", HookPosition.before)
+    'code with `{nmae}`, which is no value of hooks; braces of C++ have a blank before the name'
+    """
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        return f"a `{type(text).__name__}`, not a text or None"
+    names = [match[1] for match in PLACEHOLDER.finditer(text)]
+    for name in names:
+        if name not in HOOK_VALUES:
+            return f"code with `{{{name}}}`, which is no value of hooks; braces of C++ have a blank before the name"
+        if not exists_at(name, position):
+            return f"code with `{{{name}}}`, which does not exist there"
+    if text.strip() and position is HookPosition.around and "call" not in names:
+        return "code without `{call}`, so that the kernel never runs"
+    return ""
 
 
 def _wrong_signature(value: object) -> str:

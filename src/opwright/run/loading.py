@@ -164,8 +164,7 @@ def load_pytorch_job(
         registration_text=_attempt(partial(_load_registration_text, request, rules), sink),
         own_stubs=_load_own_stubs(request, sink),
         more_inputs=load_more(request, context),
-        guests=guests,
-        extensions=run_plugins().extensions,
+        guests=(*guests, *run_plugins().guests),
     )
 
 

@@ -16,13 +16,13 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, Protocol, TypeVar
 
 from opwright.emit.emitter import Options
-from opwright.emit.extensions import NO_PLUGINS, RunPlugins
 from opwright.emit.registry import DEFAULT_FAMILIES
 from opwright.files.plan import FileSpec
 from opwright.guests import plugins_module
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.selection import EVERYTHING, Selection
 from opwright.release.inputs import Inputs
+from opwright.run.asked_plugins import NO_PLUGINS, RunPlugins
 from opwright.source.records import NamedTuple, record_of
 from opwright.source.span import SourceText, Span
 from opwright.source.text import SourceFile

@@ -137,7 +137,7 @@ def frozen_fields(cls: _Class) -> _Class:
     """A decorator that gives a class a slot for each annotation of its body, and a constructor that takes their values.
 
     Type checkers refuse to assign them. It does what a data class with slots does, without the time for the import.
-    Fields behind `_: KW_ONLY` are passed by keyword.
+    Fields behind `_: KW_ONLY` are passed by keyword. Those of a base class that has some come first.
 
     >>> @frozen_fields
     ... class Point:
@@ -145,14 +145,27 @@ def frozen_fields(cls: _Class) -> _Class:
     ...     y: int = 0
     >>> Point(1).x, Point(y=2).y, Point.__slots__
     (1, 2, ('x', 'y'))
+    >>> @frozen_fields
+    ... class NamedPoint(Point):
+    ...     name: str = ""
+    >>> NamedPoint(1, name="a").x, NamedPoint().y
+    (1, 0)
     """
     annotations = dict(cls.__annotations__)
     names = [*annotations]
     first = names.index("_") if annotations.pop("_", "") else len(names)
     body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    constructor = _initializer(
-        names[:first], names[first + 1 :], {name: body.pop(name) for name in names if name in body}
-    )
+    positional, keyword = names[:first], names[first + 1 :]
+    defaults = {name: body.pop(name) for name in names if name in body}
+    inherited = getattr(cls, "__init__")  # noqa: B009
+    if isinstance(inherited, FunctionType):
+        code, count = inherited.__code__, inherited.__code__.co_argcount
+        positional = [*code.co_varnames[1:count], *positional]
+        keyword = [*code.co_varnames[count : count + code.co_kwonlyargcount], *keyword]
+        given = inherited.__defaults__ or ()
+        defaults |= dict(zip(code.co_varnames[count - len(given) : count], given, strict=True))
+        defaults |= inherited.__kwdefaults__ or {}
+    constructor = _initializer(positional, keyword, defaults)
     constructor.__annotations__ = {**annotations, "return": "None"}
     body["__init__"] = constructor
     slotted: _Class = type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": tuple(annotations)})  # type: ignore[misc]

@@ -13,9 +13,9 @@ import opwright
 from opwright.backends.dispatch.backward import BackwardFacts
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.backends.operator_names import RAISING_COMPOSITES
+from opwright.backends.operator_records import BackwardStatus, MetaSupport
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.plugins.operator_records import BackwardStatus, MetaSupport
 from opwright.schema.function import SchemaKind
 from tests.compile.compiler import torch_folder
 from tests.tools.coverage.reports import installed_job, report_of

@@ -11,7 +11,7 @@ from torch._C._profiler import _ExperimentalConfig
 from torch.profiler import ProfilerActivity, profile
 
 from opwright.backends.operator_names import CALLED_BY_COMPOSITES
-from opwright.plugins.operator_records import OperatorStatus
+from opwright.backends.operator_records import OperatorStatus
 from tests.tools.coverage.reports import record_of, report_of
 
 CALLED = CALLED_BY_COMPOSITES.in_any_release

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.operator_names import NEEDED
+from opwright.backends.operator_records import BackwardStatus, CoverageReport, OperatorStatus, TrapKind
 from opwright.cli.main import main
-from opwright.plugins.operator_records import BackwardStatus, CoverageReport, OperatorStatus, TrapKind
 from tests.tools.coverage.reports import EVERY_NEEDED, record_of, report_of
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.plugins.operator_records import CoverageReport, OperatorStatus
+from opwright.backends.operator_records import CoverageReport, OperatorStatus
 from opwright.tools.coverage import formats
 from tests.text_files import write_texts
 from tests.tools.coverage.reports import report_of

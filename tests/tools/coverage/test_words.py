@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.plugins.operator_records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
+from opwright.backends.operator_records import BackwardStatus, MetaSupport, OperatorStatus, TrapKind
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "coverage.md"
 

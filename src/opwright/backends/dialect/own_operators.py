@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from opwright.backends import codes
 from opwright.backends.dialect.head_fields import HeadBuilder
+from opwright.backends.file_backend import OwnBackend
+from opwright.backends.hook_statements import hook_headers
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
 from opwright.dialects.names import default_kernel_name
@@ -16,6 +19,7 @@ from opwright.libraries.dialect.loader import LibrarySource, load_sources
 from opwright.libraries.dialect.namespaces import entries_by_namespace
 from opwright.libraries.operator_library import OperatorLibrary, OwnWrappers
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DispatchKey
+from opwright.model.wrapper_options import NO_HEAD_OPTIONS
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
 from opwright.source.diagnostic import Diagnostics, Fault
@@ -56,9 +60,9 @@ def with_wrappers(
     """Libraries of a file with `operators`, whose wrappers are those of the backend's key."""
     options = head.options
     display_name = head.display_name or key.name
-    wrappers = OwnWrappers(
-        key.name, display_name, head.device_guard, options.device_check, options.hooks, options.includes
-    )
+    of_wrappers = NO_HEAD_OPTIONS._replace(device_check=options.device_check, hooks=options.hooks)
+    make = partial(OwnBackend, head=of_wrappers, opens_guards=head.device_guard)
+    wrappers = OwnWrappers(key.name, display_name, make, (*options.includes, *hook_headers(options.hooks)))
     return tuple([library.replace(wrappers=wrappers) for library in libraries])
 
 

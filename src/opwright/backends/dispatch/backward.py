@@ -8,6 +8,7 @@ from typing import Final
 
 from opwright.backends.dispatch.device_kernels import Dispatch
 from opwright.backends.operator_names import INTEGRAL_COMPOSITES
+from opwright.backends.operator_records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
 from opwright.convention import public_api
 from opwright.emit.autograd.kernels import is_hand_written
 from opwright.emit.autograd.wrappers import differentiable_outputs, wrapper
@@ -20,7 +21,6 @@ from opwright.model.derivatives import (
     MatchedDerivatives,
 )
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.operator_records import ABSENT, Backward, BackwardStatus, OperatorStatus, shown_name
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 

@@ -29,6 +29,7 @@ from opwright.backends.operator_names import (
     RAISING_COMPOSITES,
     STAND_INS,
 )
+from opwright.backends.operator_records import ABSENT, OperatorStatus, Reach, shown_name
 from opwright.emit.aten.backend import WrapperKind
 from opwright.emit.aten.composite_kernels import view_copy_kernel
 from opwright.model.catalog import Catalog
@@ -42,7 +43,6 @@ from opwright.model.dispatch_key import (
 )
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.plugins.operator_records import ABSENT, OperatorStatus, Reach, shown_name
 from opwright.release.rules import Rules
 from opwright.source.records import NamedTuple, frozen_fields
 

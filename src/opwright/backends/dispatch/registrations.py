@@ -16,12 +16,12 @@ from opwright.emit.aten.backend import Backend, WrapperKind, backends, wrapped_u
 from opwright.emit.aten.backend_select import factories
 from opwright.emit.aten.functionalization import functionalized_units, registered_functions
 from opwright.emit.aten.register.structured_kernels import structured_parent
-from opwright.emit.autograd.inplace_or_view import has_view_kernel
 from opwright.emit.autograd.kernels import is_hand_written, kernel_name
 from opwright.emit.autograd.nodes import functions_with_kernels
 from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.autograd.wrappers import wrapper
 from opwright.emit.emitter import Job, per_job
+from opwright.libraries.emit.checks import has_view_kernel
 from opwright.libraries.emit.parts import library_parts
 from opwright.libraries.emit.sources import source_sections
 from opwright.libraries.kernels import python_function

@@ -11,12 +11,7 @@ from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, c
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.operator_names import BROKEN_BY_FALLBACK, NEEDED, RARE_VIEWS
-from opwright.emit.aten.backend import units_of
-from opwright.emit.emitter import Job
-from opwright.model.dispatch_key import CPU
-from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback
-from opwright.plugins.operator_records import (
+from opwright.backends.operator_records import (
     ABSENT,
     BackwardStatus,
     OperatorRecord,
@@ -25,6 +20,11 @@ from opwright.plugins.operator_records import (
     TrapKind,
     shown_name,
 )
+from opwright.emit.aten.backend import units_of
+from opwright.emit.emitter import Job
+from opwright.model.dispatch_key import CPU
+from opwright.model.native_function import NativeFunction
+from opwright.model.wrapper_options import Fallback
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics

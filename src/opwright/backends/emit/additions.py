@@ -7,17 +7,23 @@ from functools import partial
 from typing import Final, TypeVar
 
 from opwright.backends.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
+from opwright.backends.derived_wrappers import passed_outs
 from opwright.backends.emit.kernel_signatures import convention_named, signature_of
 from opwright.backends.emit.section_file import SectionAdditions, SectionFile
+from opwright.backends.extensions import PLACEHOLDER, EmitExtensions, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.backends.external_backend import BackendEntry
+from opwright.backends.kernel_calls import (
+    KernelCallee,
+    WrapperAdditions,
+    converted_result,
+    returns_arguments,
+    translate_with,
+)
 from opwright.cpp.binding import Binding, Expression
-from opwright.cpp.translation import AvailableValue, Untranslatable, translate_with
-from opwright.emit.aten.backend import Backend, KernelCallee, KernelWrapper, WrappedUnit, WrapperAdditions, WrapperKind
-from opwright.emit.aten.register.kernel_calls import converted_result, returns_arguments
+from opwright.cpp.translation import AvailableValue, Untranslatable
+from opwright.emit.aten.backend import Backend, KernelWrapper, WrappedUnit, WrapperKind
 from opwright.emit.aten.register.registration import wrapper_of
-from opwright.emit.aten.register.wrapper import passed_outs
 from opwright.emit.emitter import Job
-from opwright.emit.extensions import PLACEHOLDER, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.model.hooks import HOOK_VALUES, Hook
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
@@ -148,7 +154,7 @@ class _Maker(PluginCalls):
             self.additions[function] = additions
 
     def _hooks(self, facts: WrapperFacts, entry: BackendEntry, includes: list[str]) -> Iterator[Hook]:
-        for extension in self._job.extensions.wrapper_hooks:
+        for extension in self._job.of(EmitExtensions).wrapper_hooks:
             hook = extension.value
             text = self.result(extension, entry, partial(hook.code, facts))
             if text is not None and text.strip():
@@ -185,7 +191,7 @@ class _Maker(PluginCalls):
         callees = map(self._file.callee, entry.variants)
         candidates = tuple([KernelCandidate(*candidate) for candidate in zip(families, callees, strict=True)])
         has_failed = False
-        for extension in self._job.extensions.kernel_selectors:
+        for extension in self._job.of(EmitExtensions).kernel_selectors:
             selector = extension.value
             text = self.result(extension, entry, partial(selector.select, facts, candidates))
             has_failed |= extension in self.failed

@@ -8,13 +8,14 @@ from typing import Final
 
 from opwright.backends import codes
 from opwright.backends.emit.section_file import SectionFile
+from opwright.backends.extensions import Registration
 from opwright.backends.external_backend import BackendEntry
+from opwright.backends.hook_statements import FALLBACK_FUNCTION, operator_class
 from opwright.backends.operator_names import STAND_INS, UNDECLARED_WRITES
 from opwright.convention import dispatcher
 from opwright.cpp.text import string_literal
-from opwright.emit.aten.register.hooks import FALLBACK_FUNCTION, operator_class
+from opwright.emit.autocast import APPEND_DTYPE, policy_kernel
 from opwright.emit.emitter import Job
-from opwright.emit.registrations import APPEND_DTYPE, Registration, policy_kernel
 from opwright.model.dispatch_key import CPU, LIBRARY_KEYS, key_named
 from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from opwright.backends.codes import UNKNOWN_CONVENTION
+from opwright.backends.extensions import EmitExtensions, Extension, KernelConvention
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
+from opwright.backends.hook_statements import operator_class
 from opwright.cpp.signature import Signature
 from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.aten.register.hooks import operator_class
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import Job, per_job
-from opwright.emit.extensions import Extension, KernelConvention
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
@@ -36,11 +36,13 @@ def _signature(job: Job, name: str, function: NativeFunction) -> Signature:
 
 def convention_named(name: str, job: Job) -> Extension[KernelConvention] | None:
     """Convention of that name, None if no plug-in has it."""
-    return next((extension for extension in job.extensions.kernel_conventions if extension.value.name == name), None)
+    return next(
+        (extension for extension in job.of(EmitExtensions).kernel_conventions if extension.value.name == name), None
+    )
 
 
 def _unknown(name: str, job: Job, at: Span) -> Fault:
-    names = [extension.value.name for extension in job.extensions.kernel_conventions]
+    names = [extension.value.name for extension in job.of(EmitExtensions).kernel_conventions]
     help = did_you_mean(name, names, "name a plug-in that has it")
     return Fault.at(UNKNOWN_CONVENTION, f"no plug-in of the run has a convention `{name}`", at, help=help)
 

@@ -6,7 +6,7 @@ functional overloads are replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -23,27 +23,34 @@ from opwright.backends.emit.fallbacks import (
 )
 from opwright.backends.emit.kernel_signatures import checks
 from opwright.backends.emit.section_file import SectionFile
-from opwright.backends.emit.sections import RegisteredUnit, registered_units, section_additions, section_files
+from opwright.backends.emit.sections import (
+    RegisteredUnit,
+    registered_units,
+    section_additions,
+    section_files,
+    section_wrapping,
+)
+from opwright.backends.extensions import EmitExtensions, Registration, RegistrationChange, WrapperFacts
 from opwright.backends.external_backend import RunBackends
+from opwright.backends.file_backend import FileBackend
+from opwright.backends.hook_statements import hook_headers, operator_class_definition
 from opwright.convention import native
 from opwright.cpp.text import include_line, quoted_include_line
-from opwright.emit.aten.backend import Backend, KernelUnit, KernelWrapper, WrapperKind
+from opwright.emit.aten.backend import KernelUnit, KernelWrapper, WrapperKind
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register.helpers import (
     create_out_function,
     registration_headers,
     registration_helpers,
-    without_blank_lines,
 )
-from opwright.emit.aten.register.hooks import hook_headers, operator_class_definition
 from opwright.emit.aten.register.registration import dispatch_key_definitions, wrapper_definition, wrapper_of
 from opwright.emit.aten.register.structured_kernels import OutputClass, print_class, structured_body, structured_parent
 from opwright.emit.aten.units import kernel_argument
+from opwright.emit.autocast import AUTOCAST_HEADER
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.emit.extensions import RegistrationChange, WrapperFacts
-from opwright.emit.registrations import AUTOCAST_HEADER, Registration, end_of_registrations, print_registrations
 from opwright.model.dispatch_key import META, Allocation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
+from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic
 
@@ -86,9 +93,9 @@ def _has_functions(job: Job) -> bool:
     return any(backend.options.dispatch_headers for backend in job.of(RunBackends).backends)
 
 
-def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, context: FragmentContext) -> Slots:
+def _fragment(wrapping: FileBackend, has_functions: bool, unit: RegisteredUnit, context: FragmentContext) -> Slots:
     group = unit.wrapped[0]
-    wrappers = _unit_wrappers(unit, wrapping)
+    wrappers = [wrapper_of(function, kind, wrapping) for function, kind in unit.wrapped[1]]
     definitions = [wrapper_definition(wrapper, group, wrapping, context) for wrapper in wrappers]
     definitions += meta_definitions(group, wrapping, context)
     if not has_functions:
@@ -97,13 +104,6 @@ def _fragment(wrapping: Backend, has_functions: bool, unit: RegisteredUnit, cont
         dispatch_key_definitions(wrapper, wrapping) for wrapper in wrappers if wrapper.function.library.in_libtorch
     ]
     return {"dispatch_anonymous_definitions": definitions, _FUNCTIONS: functions}
-
-
-def _unit_wrappers(unit: RegisteredUnit, wrapping: Backend) -> list[KernelWrapper]:
-    wrappers = [wrapper_of(function, kind, wrapping) for function, kind in unit.wrapped[1]]
-    if not unit.additions:
-        return wrappers
-    return [wrapper._replace(additions=added) for wrapper, added in zip(wrappers, unit.additions, strict=True)]
 
 
 def registrations(file: SectionFile, job: Job) -> Sequence[Registration]:
@@ -119,14 +119,16 @@ def registration_faults(file: SectionFile, job: Job) -> Sequence[Diagnostic]:
 @per_job
 def _changed_registrations(job: Job, file: SectionFile) -> tuple[Sequence[Registration], Sequence[Diagnostic]]:
     """Registrations of wrappers, and then the others, as plug-ins change them, with the faults of plug-ins."""
-    wrappers = [wrapper for unit in registered_units(file, job) for wrapper in _unit_wrappers(unit, file.wrapping)]
+    kinds = [kind for unit in registered_units(file, job) for kind in unit.wrapped[1]]
+    wrappers = [wrapper_of(function, kind, file.wrapping) for function, kind in kinds]
     given: list[tuple[KernelWrapper | None, Registration]] = [
         (wrapper, _registration(wrapper, file)) for wrapper in wrappers
     ]
     others = [*meta_registrations(file), *autocast_registrations(file, job)]
     others += [*fallback_registrations(file, job.rules), *autocast_fallthrough(file)]
     given += [(None, other) for other in others]
-    if not job.extensions.registration_changes:
+    changes = job.of(EmitExtensions).registration_changes
+    if not changes:
         return [registration for _, registration in given], ()
     calls = PluginCalls()
     changed: list[Registration] = []
@@ -134,9 +136,9 @@ def _changed_registrations(job: Job, file: SectionFile) -> tuple[Sequence[Regist
         facts = None if wrapper is None else wrapper_facts(wrapper, file, job)
         entry = None if wrapper is None else file.entry_of(wrapper.function)
         results = [registration]
-        for extension in job.extensions.registration_changes:
-            changes = calls.result(extension, entry, partial(_change, extension.value, results, facts))
-            results = results if changes is None else changes
+        for extension in changes:
+            replaced = calls.result(extension, entry, partial(_change, extension.value, results, facts))
+            results = results if replaced is None else replaced
         changed += results
     return changed, calls.faults
 
@@ -219,7 +221,7 @@ def emitters(job: Job) -> list[AnyEmitter]:
             template=SOURCE_TEMPLATE,
             folder="backend",
             units=partial(registered_units, file),
-            fragment=partial(_fragment, file.wrapping, has_dispatch_functions(file)),
+            fragment=partial(_fragment, section_wrapping(job, file), has_dispatch_functions(file)),
             reads=(NATIVE_AOT_KERNELS,),
             file_slots=partial(_file_slots, file),
             layout=OneFile(f"Register{file.name}.cpp"),
@@ -241,7 +243,7 @@ def meta_registrations(file: SectionFile) -> Iterator[Registration]:
         yield Registration(function.namespace, META.name, function.name.text, kernel, breaks_line=False)
 
 
-def meta_definitions(unit: KernelUnit, wrapping: Backend, context: FragmentContext) -> list[str]:
+def meta_definitions(unit: KernelUnit, wrapping: FileBackend, context: FragmentContext) -> list[str]:
     """Wrapper of the backend's shape function, with the class of its outputs, if the entry asks for it."""
     if not isinstance(unit, NativeFunctionsGroup) or not wrapping.entry_options(unit.out).register_meta:
         return []
@@ -274,3 +276,49 @@ def _wrapper(function: NativeFunction) -> KernelWrapper:
 
 def _enclose(text: str) -> str:
     return f"namespace {_NAMESPACE} {{\n{text.strip()}\n}} // namespace {_NAMESPACE}"
+
+
+def end_of_registrations(rules: Rules) -> str:
+    """What ends a block of registrations."""
+    return "}" if rules.registrations_end_without_semicolon else "};"
+
+
+def print_registrations(registrations: Iterable[Registration], end: str = "}") -> list[str]:
+    """Lines of the registrations, a block for each namespace and key, in the order of their first registrations.
+
+    >>> print("\\n".join(print_registrations([Registration("aten", "HPU", "relu", "&relu", "enabled()")])))
+    TORCH_LIBRARY_IMPL(aten, HPU, m) {
+        if (enabled()) {
+          m.impl("relu",
+          &relu);
+        }
+    }
+    """
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for registration in registrations:
+        blocks.setdefault((registration.namespace, registration.key), []).append(_statement(registration))
+    return [
+        line
+        for (namespace, key), statements in blocks.items()
+        for line in (f"TORCH_LIBRARY_IMPL({namespace}, {key}, m) {{", *statements, end)
+    ]
+
+
+def _statement(registration: Registration) -> str:
+    operator, kernel = registration.operator, registration.kernel
+    if not operator:
+        text = f"m.fallback({kernel});"
+    elif registration.macro:
+        text = f'{registration.macro}(m, "{operator}", {kernel});'
+    else:
+        gap = "\n" if registration.breaks_line else " "
+        text = f'm.impl("{operator}",{gap}{kernel});'
+    if registration.condition:
+        body = text.replace("\n", "\n  ")
+        text = f"if ({registration.condition}) {{\n  {body}\n}}"
+    return "    " + text.replace("\n", "\n    ")
+
+
+def without_blank_lines(texts: Iterable[str]) -> list[str]:
+    """Lines of texts that are not blank."""
+    return [line for text in texts for line in text.splitlines() if line]

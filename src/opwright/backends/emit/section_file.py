@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from opwright.backends.derived_wrappers import can_call_out_kernel
 from opwright.backends.emit.kernel_signatures import checked_kernels
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend
-from opwright.emit.aten.backend import (
-    Backend,
-    WrapperAdditions,
-    WrapperChoices,
-)
-from opwright.emit.aten.register.wrapper import can_call_out_kernel
+from opwright.backends.file_backend import FileBackend
+from opwright.backends.kernel_calls import WrapperAdditions
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
 from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
@@ -56,7 +53,7 @@ class SectionFile:
         derived = derived_overloads(backend, section)
         allocates = bool(derived) or any(entry.kernel.structured for entry in section.entries)
         copies_functional = options.derived_overloads and section.name in REFERENCE_SECTIONS
-        self.wrapping: Final = Backend(
+        self.wrapping: Final = FileBackend(
             section.key,
             {function: entry.kernel for function, entry in wrapped.items()},
             # Only dense tensors, and those of their Autograd key, can be copied from one overload to another.
@@ -70,11 +67,9 @@ class SectionFile:
             default_allocation=(options.allocation or ANY_DEVICE_ALLOCATION) if allocates else None,
             derived=derived,
             guard=(options.guard or Guard()).type,
-            choices=WrapperChoices(
-                options,
-                {function: entry.options for function, entry in self.entries.items()},
-                options.manual.union(self.entries.keys() - wrapped.keys()),
-            ),
+            head=options,
+            entries={function: entry.options for function, entry in self.entries.items()},
+            unwrapped=options.manual.union(self.entries.keys() - wrapped.keys()),
         )
 
     @property

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.backends.emit.section_file import NO_ADDITIONS, REFERENCE_SECTIONS, SectionAdditions, SectionFile
+from opwright.backends.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.backends.external_backend import RunBackends
+from opwright.backends.file_backend import FileBackend, OverloadChoices
 from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.emit.aten.backend import (
     KernelUnit,
-    OverloadChoices,
     WrappedUnit,
-    WrapperAdditions,
     group_indices,
     members,
     units_of,
 )
 from opwright.emit.emitter import Job, per_job
-from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.model.extra_values import NO_VALUES
 from opwright.model.wrapper_options import NO_HEAD_OPTIONS
 from opwright.source.records import NamedTuple
@@ -48,13 +47,11 @@ def section_files(job: Job) -> Sequence[SectionFile]:
 class RegisteredUnit(NamedTuple):
     """A unit with wrappers, and what the file says of its overloads, because functions do not know the backend.
 
-    `choices` are those of each overload of the unit. `additions` are those of plug-ins to each wrapper, if there are
-    any.
+    `choices` are those of each overload of the unit.
     """
 
     wrapped: WrappedUnit
     choices: tuple[OverloadChoices, ...]
-    additions: tuple[WrapperAdditions | None, ...] = ()
 
 
 def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
@@ -64,14 +61,18 @@ def registered_units(file: SectionFile, job: Job) -> Sequence[RegisteredUnit]:
 
 @per_job
 def _registered_units(job: Job, file: SectionFile) -> Sequence[RegisteredUnit]:
+    wrapping = section_wrapping(job, file)
+    return [
+        RegisteredUnit(wrapped, tuple([wrapping.overload_choices(function) for function in members(wrapped[0])]))
+        for wrapped in _wrapped_units(job, file)
+    ]
+
+
+@per_job
+def section_wrapping(job: Job, file: SectionFile) -> FileBackend:
+    """Kernels of a section with all that is said of their wrappers, also by plug-ins."""
     added = section_additions(job, file).by_function
-    units = []
-    for wrapped in _wrapped_units(job, file):
-        choices = tuple([file.wrapping.overload_choices(function) for function in members(wrapped[0])])
-        has_any = added and any(function in added for function, _ in wrapped[1])
-        additions = tuple([added.get(function) for function, _ in wrapped[1]]) if has_any else ()
-        units.append(RegisteredUnit(wrapped, choices, additions))
-    return units
+    return file.wrapping.replace(additions=added) if added else file.wrapping
 
 
 @per_job
@@ -88,7 +89,9 @@ def _wrapped_units(job: Job, file: SectionFile) -> list[WrappedUnit]:
 def section_additions(job: Job, file: SectionFile) -> SectionAdditions:
     """What plug-ins add to the wrappers of a section."""
     entries = [entry.options for entry in file.section.entries]
-    needs_any = job.extensions is not NO_EXTENSIONS or any(entry.convention or entry.candidates for entry in entries)
+    needs_any = job.of(EmitExtensions) != NO_EXTENSIONS or any(
+        entry.convention or entry.candidates for entry in entries
+    )
     # Plug-ins do not add to wrappers of lazy tensors.
     if job.of(RunLazyBackends).lazy_backends or not needs_any:
         return NO_ADDITIONS

@@ -8,7 +8,6 @@ from typing import Final
 
 from opwright.convention import public_api, shared_types
 from opwright.convention.caching import PerArgument, per_function
-from opwright.convention.python.parameter import Parameter
 from opwright.convention.python.signature import PythonSignature
 from opwright.model.native_function import NativeFunction, TypeStyle
 from opwright.schema.function import Argument, Return, make_return
@@ -85,7 +84,7 @@ def _result_type(returns: tuple[Return, ...]) -> str:
 
 
 @cache
-def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) -> PerArgument[str]:
+def _lambda_parameters(style: TypeStyle, keeps_reference: bool) -> PerArgument[str]:
     """The lambda's parameter for each argument: `const at::Tensor & self`.
 
     Parsed values are temporaries, which do not bind to a non-const reference. So the lambda takes written tensors by
@@ -93,7 +92,7 @@ def _lambda_parameters(style: TypeStyle, keeps_reference: bool, symint: bool) ->
     """
 
     def make(argument: Argument) -> str:
-        type = public_api.argument_type(argument, symint=symint, style=style).text
+        type = public_api.argument_type(argument, symint=True, style=style).text
         return f"{'at::Tensor' if type == 'at::Tensor &' and not keeps_reference else type} {argument.name}"
 
     return PerArgument(make)
@@ -108,14 +107,14 @@ class DispatchLambda(NamedTuple):
     passed: Sequence[str]
 
 
-def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, symint: bool = True) -> DispatchLambda:
+def dispatch_lambda(signature: PythonSignature, function: NativeFunction) -> DispatchLambda:
     """Lambda that calls an overload for a Python signature.
 
     It has the parameters of the public C++ function, or for a deprecated signature those that such a function would
-    have. Without `symint`, symbolic integers are plain integers.
+    have.
     """
     arguments = signature.schema.arguments if signature.deprecated else function.arguments
-    by_value = _lambda_parameters(function.style, False, symint)
+    by_value = _lambda_parameters(function.style, False)
     outs = arguments.out
     taken = arguments.positional + arguments.pre_options
     texts = [by_value[argument] for argument in taken]
@@ -126,7 +125,7 @@ def dispatch_lambda(signature: PythonSignature, function: NativeFunction, *, sym
         texts += ["at::TensorOptions options", *[by_value[option] for option in arguments.post_options]]
         names += ["options", *[option.name for option in arguments.post_options]]
     if outs:
-        by_reference = _lambda_parameters(function.style, True, symint) if len(outs) > 1 else by_value
+        by_reference = _lambda_parameters(function.style, True) if len(outs) > 1 else by_value
         texts = [*[by_reference[out] for out in outs], *texts]
         names = [*[out.name for out in outs], *names]
     passed = names if signature.passed is None else _deprecated_values(signature.passed, function)
@@ -169,20 +168,14 @@ class CallArguments(NamedTuple):
 
 
 def call_arguments(
-    signature: PythonSignature,
-    function: NativeFunction,
-    names: Sequence[str],
-    *,
-    guards_device: bool,
-    symint: bool = True,
+    signature: PythonSignature, function: NativeFunction, names: Sequence[str], *, guards_device: bool
 ) -> CallArguments:
     """The lambda's arguments, made from the parsed values.
 
     `names` are the names of the lambda's parameters. With `guards_device`, a method initializes the device only if the
-    tensor does not dispatch to Python. Without `symint`, symbolic integers are plain integers. Raises NoTensorOptions.
+    tensor does not dispatch to Python. Raises NoTensorOptions.
     """
-    read_one = Parameter.read if symint else Parameter.read_concrete
-    read = {parameter.name: read_one(parameter, index) for index, parameter in enumerate(signature.parameters)}
+    read = {parameter.name: parameter.read(index) for index, parameter in enumerate(signature.parameters)}
     prepared: list[str] = []
     requires_grad = None
     has_options = function.arguments.options is not None
@@ -227,7 +220,6 @@ def _unwrap(name: str, value: str) -> list[str]:
 def _packed_options(
     signature: PythonSignature, read: Mapping[str, str], function: NativeFunction, guards_device: bool
 ) -> str:
-    """Packs the tensor options into one object, and initializes the device that they name."""
     if not signature.options:
         raise NoTensorOptions(function.name.text)
     initialized = "torch::utils::maybe_initialize_device(options);"
@@ -244,7 +236,6 @@ def _packed_options(
 
 
 def _checked_out(signature: PythonSignature, read: Mapping[str, str], function: NativeFunction) -> str:
-    """Checks that `out` has the tensor options that the caller asks for."""
     if signature.out is None or not function.arguments.out:
         raise NoTensorOptions(function.name.text)
     absent = {parameter.name: f"_r.isNone({index})" for index, parameter in enumerate(signature.parameters)}

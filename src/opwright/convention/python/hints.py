@@ -12,7 +12,6 @@ def mix(input: Tensor, *, by: Number | _complex = 1) -> Tensor: ...
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -38,17 +37,8 @@ _DEFAULTS: Final = {
 #: What the program for stubs corrects in the finished declarations of functions, after lines are broken.
 _CORRECTIONS: Final = (("at::Reduction::Mean", "1"), (": Tensor = None", ": Tensor | None = None"))
 
-#: A type in a stub under a name of its own, which the functions of the stub do not hide.
-_STUB_NAME: Final = re.compile(r"\b_(size|int|float|bool|complex|dtype|device|layout|qscheme)\b")
-_PLAIN_NAMES: Final = {"size": "Sequence[int]"}
-
 #: Longer declarations are broken into lines.
 _WIDTH: Final = 80
-
-
-def _with_plain_names(text: str) -> str:
-    """A text with builtin types under their own names."""
-    return _STUB_NAME.sub(lambda name: _PLAIN_NAMES.get(name[1], name[1]), text)
 
 
 def corrected(declaration: str) -> str:
@@ -79,23 +69,11 @@ class HintedParameter(NamedTuple):
         ending = "" if self.default is None else f" = {self.default}"
         return f"{self.name}: {self.hint}{ending}"
 
-    @property
-    def corrected(self) -> HintedParameter:
-        """The parameter with what stubs correct."""
-        if self.default is None:
-            return self
-        hint, _, default = corrected(f": {self.hint} = {self.default}").removeprefix(": ").partition(" = ")
-        return HintedParameter(self.name, hint, default)
-
 
 class Hints:
-    """Declarations of one release: functions and methods, and the classes of named results.
+    """Declarations of one release: functions and methods, and the classes of named results."""
 
-    `unknown` is the annotation of base types that have none; without it, NoPythonType is raised for them.
-    """
-
-    def __init__(self, rules: Rules, unknown: str | None = None) -> None:
-        self._unknown: Final = unknown
+    def __init__(self, rules: Rules) -> None:
         self._accepts_no_list: Final = rules.stub_lists_accept_none
         self._foreach_returns_lists: Final = rules.stub_foreach_returns_lists
         scalar = _ARGUMENTS["Scalar"]
@@ -117,16 +95,15 @@ class Hints:
         """
         hint = self._arguments.get(type)
         if hint is None:
-            hint = self._arguments[type] = self._argument(type)
+            hint = self._arguments[type] = self.new_argument(type)
         return hint
 
-    def _argument(self, type: Type) -> str:
+    def new_argument(self, type: Type) -> str:
+        """Annotation of an argument that is not in the cache. Raises NoPythonType."""
         if isinstance(type, OptionalType):
             return _or_none(self.argument(type.elem))
         if isinstance(type, BaseType) and type.name in self._base:
             return self._base[type.name]
-        if isinstance(type, BaseType) and self._unknown is not None:
-            return self._unknown
         if not isinstance(type, ListType):
             raise NoPythonType(type.text)
         items, sized = type.elem.text, type.size is not None
@@ -187,7 +164,8 @@ class Hints:
     def _parameter(self, parameter: Parameter, signature: PythonSignature) -> HintedParameter:
         return self.parameter(parameter, method=signature.method, deprecated=signature.deprecated)
 
-    def _parameters(self, signature: PythonSignature, chosen: Sequence[Parameter]) -> list[str]:
+    def parameters(self, signature: PythonSignature, chosen: Sequence[Parameter]) -> list[str]:
+        """Some parameters of a signature, with the mark before those that are keyword-only."""
         texts = [self._parameter(parameter, signature).text for parameter in chosen]
         if len(texts) > len(signature.inputs):
             texts.insert(len(signature.inputs), "*")
@@ -196,7 +174,7 @@ class Hints:
     def declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str:
         """Declaration of a function or a method, optionally without `out`."""
         chosen = signature.parameters if with_out else signature.without_out
-        parameters = self._parameters(signature, chosen)
+        parameters = self.parameters(signature, chosen)
         if signature.method and not signature.deprecated:
             parameters.insert(0, "self")
         text = declaration(signature.name, parameters, self.returned(signature))
@@ -204,32 +182,6 @@ class Hints:
             # The shorter text decides where the declaration is broken into lines.
             text = text.replace(") -> None:", ") -> tuple[Tensor, ...] | list[Tensor]:")
         return text
-
-    def call(self, signature: PythonSignature) -> str:
-        """The parameters and the result on one line, as people read them: builtin types have their own names.
-
-        >>> from opwright.convention.python.signature import python_signature
-        >>> from opwright.release.version import parse_version
-        >>> from opwright.schema import parse_schema
-        >>> signature = python_signature(parse_schema("mix(Tensor self, int[2] by=1) -> Tensor"))
-        >>> Hints(Rules(parse_version("2.13"))).call(signature)
-        '(input: Tensor, by: int | Sequence[int] = 1) -> Tensor'
-        """
-        parameters = corrected(", ".join(self._parameters(signature, signature.parameters)))
-        return _with_plain_names(f"({parameters}) -> {self.returned(signature)}")
-
-    def call_parameters(self, signature: PythonSignature) -> list[HintedParameter]:
-        """Parameters of `call`, one by one. Raises NoPythonType if the type of one has no annotation.
-
-        >>> from opwright.convention.python.signature import python_signature
-        >>> from opwright.release.version import parse_version
-        >>> from opwright.schema import parse_schema
-        >>> signature = python_signature(parse_schema("mix(Tensor self, int[2] by=1) -> Tensor"))
-        >>> Hints(Rules(parse_version("2.13"))).call_parameters(signature)[1]
-        HintedParameter(name='by', hint='int | Sequence[int]', default='1')
-        """
-        parameters = [self._parameter(parameter, signature).corrected for parameter in signature.parameters]
-        return [parameter._replace(hint=_with_plain_names(parameter.hint)) for parameter in parameters]
 
     def spread_declaration(self, signature: PythonSignature, *, with_out: bool = True) -> str | None:
         """Declaration for calls that pass the only positional list of integers as several arguments: `ones(2, 3)`.

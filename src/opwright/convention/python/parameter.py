@@ -86,19 +86,6 @@ def reader(type: Type, *, absent: bool, has_default: bool) -> str:
     return f"{form.reader}WithDefault" if has_default else form.reader
 
 
-def with_plain_integers(text: str) -> str:
-    """A type or an expression with plain integers instead of symbolic ones in lists and readers.
-
-    >>> with_plain_integers("SymIntArrayRef[2]"), with_plain_integers("toSymInt"), with_plain_integers("SymInt")
-    ('IntArrayRef[2]', 'toInt64', 'SymInt')
-    """
-    for symbolic, plain in _PLAIN:
-        text = text.replace(symbolic, plain)
-    return text
-
-
-_PLAIN: Final = (("SymIntArrayRef", "IntArrayRef"), ("toSymInt", "toInt64"), ("symintlist", "intlist"))
-
 #: C++ defaults that are None in Python.
 _NONE: Final = frozenset(("::std::nullopt", "{}"))
 
@@ -142,10 +129,6 @@ class Parameter:
     def read(self, index: int) -> str:
         """The C++ expression of the parsed value of the parameter at `index`."""
         return f"_r.{self.reader}({index}{self._ending})"
-
-    def read_concrete(self, index: int) -> str:
-        """The C++ expression of the parsed value, with plain integers instead of symbolic ones."""
-        return with_plain_integers(self.read(index))
 
 
 def python_default(text: str, type: Type) -> str:
@@ -209,7 +192,6 @@ def factory_options(options: TensorOptions | None) -> tuple[Parameter, ...]:
 
 @cache
 def _factory_options(dtype: str | None, layout: str | None, device: str | None) -> tuple[Parameter, ...]:
-    """Options of a factory with these initial values."""
     return (
         _option("dtype", _DTYPE, dtype),
         _option("layout", _LAYOUT, layout),
@@ -220,7 +202,6 @@ def _factory_options(dtype: str | None, layout: str | None, device: str | None) 
 
 
 def _initial(argument: Argument) -> str | None:
-    """Default of an option in C++, or None."""
     if argument.default is None or argument.default == "None":
         return None
     return default_expression(argument.default, argument.type, symint=False)

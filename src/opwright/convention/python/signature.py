@@ -119,7 +119,6 @@ def python_signature(
 def _parameters(
     arguments: Arguments, method: bool
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...], Parameter | None]:
-    """Positional and keyword-only parameters for arguments, and `out`, if there is one."""
     positional = arguments.positional
     if method and arguments.self_arg is not None:
         positional = arguments.pre_self + arguments.post_self

@@ -14,8 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from opwright.convention import dispatcher, native
+from opwright.cpp.binding import Expression
 from opwright.cpp.signature import Signature
-from opwright.cpp.translation import TypeConversion
+from opwright.cpp.text import indent
+from opwright.cpp.translation import AvailableValue, translated_call
 from opwright.emit.emitter import FragmentContext, Job, per_job
 from opwright.model.dispatch_key import (
     ANY_DEVICE_GUARD,
@@ -24,14 +26,12 @@ from opwright.model.dispatch_key import (
     Allocation,
     DispatchKey,
 )
-from opwright.model.hooks import Hook, Implementation
 from opwright.model.library import Library
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction, NativeFunctionsGroup
-from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.schema.function import SchemaKind
 from opwright.source import codes
 from opwright.source.diagnostic import Fault
-from opwright.source.records import NamedTuple, frozen_fields, not_fingerprinted
+from opwright.source.records import Copyable, NamedTuple, frozen_fields, not_fingerprinted
 
 if TYPE_CHECKING:
     from dataclasses import KW_ONLY
@@ -58,85 +58,33 @@ WrappedUnit: TypeAlias = tuple[KernelUnit, tuple[tuple[NativeFunction, WrapperKi
 """A unit with the overloads that get a wrapper, and the kind of each wrapper."""
 
 
-class KernelCallee(NamedTuple):
-    """A kernel that a wrapper calls: the C++ function, its signature, and conversions of types besides PyTorch's.
-
-    `family` is the name by which a selector's statements refer to the kernel.
-    """
-
-    function: str
-    signature: Signature
-    conversions: tuple[TypeConversion, ...] = ()
-    family: str = ""
-
-
-@frozen_fields
-class WrapperAdditions:
-    """What plug-ins add to a wrapper.
-
-    `hooks` stand inside those of the backend file. `callees` are the kernels in place of the usual one; with several,
-    `selection` has the statements that choose. `includes` are the headers that the code needs.
-    """
-
-    hooks: tuple[Hook, ...] = ()
-    callees: tuple[KernelCallee, ...] = ()
-    selection: str = ""
-    includes: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.hooks or self.callees)
-
-
 class KernelWrapper(NamedTuple):
-    """A wrapper's name, signature and kind, and what plug-ins add to it."""
+    """A wrapper's name, signature and kind."""
 
     function: NativeFunction
     kind: WrapperKind
     name: str
     signature: Signature
-    additions: WrapperAdditions | None = None
 
 
 class DeviceHandling(NamedTuple):
-    """Whether a wrapper checks that tensors are on one device, and whether it makes the device the current one."""
+    """Whether a wrapper checks that tensors are on one device, and whether it makes the device the current one.
+
+    `guards_outputs`: the class of the outputs of a structured kernel may hold a guard.
+    """
 
     check: bool
     guard: bool
+    guards_outputs: bool = True
 
 
 #: Why the fingerprint of a backend leaves out its tables by overload: it is the same for all units.
-_OF_UNITS: Final = "fragments look up overloads of their units, which hold the rows or the kernels of these"
+OF_UNITS: Final = "fragments look up overloads of their units, which hold the rows or the kernels of these"
 
 
-@not_fingerprinted(entries=_OF_UNITS, unwrapped=_OF_UNITS)
-class WrapperChoices(NamedTuple):
-    """What a backend file says of wrappers besides the names of kernels: its head, and the options of its entries.
-
-    `unwrapped` overloads have no wrapper, because something else is registered for them.
-    """
-
-    head: HeadOptions = NO_HEAD_OPTIONS
-    entries: Mapping[NativeFunction, EntryOptions] = {}
-    unwrapped: frozenset[NativeFunction] = frozenset()
-
-
-class OverloadChoices(NamedTuple):
-    """What the tables of a backend have for one overload."""
-
-    kernel: Kernel | None
-    callee: str | None
-    options: EntryOptions | None
-    is_derived: bool
-    is_unwrapped: bool
-
-
-#: The choices of backends without a backend file.
-NO_CHOICES: Final = WrapperChoices()
-
-
-@not_fingerprinted(kernels=_OF_UNITS, callees=_OF_UNITS, derived=_OF_UNITS)
+@not_fingerprinted(kernels=OF_UNITS, callees=OF_UNITS)
 @frozen_fields
-class Backend:
+class Backend(Copyable):
     """Kernels of one dispatch key, and the choices that decide how they are wrapped.
 
     `out_is_primary`: the out overload implements a group, otherwise the functional overload does. `external` kernels
@@ -145,10 +93,9 @@ class Backend:
     `generates`: keys whose wrappers come from shape functions have them; by default if an entry names the key.
     `callees`: expressions that wrappers call instead of the names of kernels, or the classes of structured kernels.
     `default_allocation`: how wrappers of structured kernels get outputs if the key itself does not say, under a device
-    guard whose type is `guard`. `shown_name` stands in C++ names instead of the key's name. `derived` are the
-    functional and in-place overloads without a kernel whose wrappers call the kernel of the out overload. `choices` are
-    those of a backend file. `checks` are the statements that the wrappers of some overloads begin with, and `passed`
-    the expressions that they pass to kernels in place of some arguments.
+    guard whose type is `guard`. `shown_name` stands in C++ names instead of the key's name. `checks` are the statements
+    that the wrappers of some overloads begin with, and `passed` the expressions that they pass to kernels in place of
+    some arguments. Guests whose files say more of wrappers have classes of their own.
     """
 
     key: DispatchKey
@@ -164,8 +111,6 @@ class Backend:
     callees: Mapping[NativeFunction, str] = MappingProxyType({})
     shown_name: str = ""
     guard: str = ANY_DEVICE_GUARD
-    derived: frozenset[NativeFunction] = frozenset()
-    choices: WrapperChoices = NO_CHOICES
     checks: Mapping[NativeFunction, str] = MappingProxyType({})
     passed: Mapping[NativeFunction, Mapping[str, str]] = MappingProxyType({})
 
@@ -184,43 +129,56 @@ class Backend:
         """Whether keys whose wrappers come from shape functions have them."""
         return bool(self.kernels) if self.generates is None else self.generates
 
-    def overload_choices(self, function: NativeFunction) -> OverloadChoices:
-        """Rows of all tables for an overload."""
-        return OverloadChoices(
-            self.kernels.get(function),
-            self.callees.get(function),
-            self.choices.entries.get(function),
-            function in self.derived,
-            function in self.choices.unwrapped,
-        )
+    @property
+    def guard_of_wrappers(self) -> str:
+        """Type of the guards that wrappers open, empty for PyTorch's own."""
+        return ""
 
-    def entry_options(self, function: NativeFunction) -> EntryOptions:
-        """Options of an overload's entry, or of the entry whose structured kernel implements the overload."""
-        entries = self.choices.entries
-        if not entries:
-            return NO_ENTRY_OPTIONS
-        options = entries.get(function)
-        if options is None and function.group is not None:
-            options = entries.get(self.primary(function.group))
-        return options or NO_ENTRY_OPTIONS
+    @property
+    def initialization(self) -> str:
+        """Statement that initializes the device, in wrappers of functions that make tensors."""
+        return ""
 
     def device_handling(self, function: NativeFunction) -> DeviceHandling:
-        """What the wrapper of an overload does about devices.
+        """What the wrapper of an overload does about devices."""
+        check = self.device_guard and function.device_check is not DeviceCheck.NoCheck
+        return DeviceHandling(check, self.device_guard and function.device_guard)
 
-        The operator says what wrappers with a guard do; the file may say otherwise for all operators or for one.
-        """
-        head, entry = self.choices.head, self.entry_options(function)
-        is_guarded = self.device_guard and entry.device_guard is not False
-        check = entry.device_check
-        if check is None:
-            check = is_guarded if head.device_check is None else head.device_check
-            check = check and function.device_check is not DeviceCheck.NoCheck
-        return DeviceHandling(check, is_guarded and (function.device_guard or entry.device_guard is True))
+    def has_hooks(self, function: NativeFunction) -> bool:
+        """Whether the wrapper of an overload has hooks of its author's."""
+        del function
+        return False
+
+    def first_statements(self, wrapper: KernelWrapper) -> str:
+        """Lines of a wrapper before the device check."""
+        check = self.checks.get(wrapper.function, "")
+        return f"{indent(check)}\n" if check else ""
+
+    def surrounded(self, wrapper: KernelWrapper, body: str, call: str = "") -> str:
+        """Statements of a wrapper from those that compute and return its result, which may be those of a call alone."""
+        del wrapper, call
+        return body
+
+    def kernel_statements(self, wrapper: KernelWrapper) -> str:
+        """Statements that call the kernel and return its result, with what is around the call."""
+        function = wrapper.function
+        kernel = self.kernels[function]
+        callee = self.callees.get(function) or f"{self.owner(kernel)}::{kernel.name}"
+        passed = self.passed.get(function, {})
+        given: list[AvailableValue] = [
+            Expression(passed[binding.name], binding.role, binding.type) if binding.name in passed else binding
+            for binding in wrapper.signature.bindings
+        ]
+        call = translated_call(callee, tuple(given), self.kernel_signature(function).bindings)
+        return self.surrounded(wrapper, f"  return {call};", call)
+
+    def derived_definition(self, wrapper: KernelWrapper) -> str:
+        """Definition of a wrapper that gets its result from another overload, which no backend of PyTorch has."""
+        raise AssertionError(wrapper.kind)
 
     def kernel_signature(self, function: NativeFunction) -> Signature:
         """Signature of an overload's kernel."""
-        is_native = self.entry_options(function).implementation is Implementation.inherited
-        return kernel_signature(function, self.kernels[function], external=self.external and not is_native)
+        return kernel_signature(function, self.kernels[function], external=self.external)
 
     @property
     def structured_guard(self) -> str:
@@ -254,7 +212,7 @@ class Backend:
     def wrapped_overloads(self, unit: KernelUnit) -> tuple[tuple[NativeFunction, WrapperKind], ...]:
         """Overloads of a unit that get a wrapper, and the kind of each wrapper."""
         if isinstance(unit, NativeFunction):
-            kind = self._wrapper_kind(unit, None)
+            kind = self.wrapper_kind(unit)
             return () if kind is None else ((unit, kind),)
         members = unit.functions()
         if unit.structured and self.runs_structured(unit):
@@ -262,7 +220,7 @@ class Backend:
                 # These wrappers call the out overload, which has to come from the backend.
                 members.remove(unit.out)
             return tuple([(member, self._structured_kind(member, unit)) for member in members])
-        kinds = [(member, self._wrapper_kind(member, unit)) for member in members]
+        kinds = [(member, self.wrapper_kind(member)) for member in members]
         return tuple([(member, kind) for member, kind in kinds if kind is not None])
 
     def _structured_kind(self, function: NativeFunction, group: NativeFunctionsGroup) -> WrapperKind:
@@ -293,31 +251,13 @@ class Backend:
         """
         return bool(self.key.generated_suffix) and self.generates_kernels
 
-    def _wrapper_kind(self, function: NativeFunction, group: NativeFunctionsGroup | None) -> WrapperKind | None:
-        if function.manual_kernel_registration or function in self.choices.unwrapped:
+    def wrapper_kind(self, function: NativeFunction) -> WrapperKind | None:
+        """Kind of the wrapper of an overload without a structured kernel; None if it has no wrapper."""
+        if function.manual_kernel_registration:
             return None
         if function in self.kernels:
             return WrapperKind.kernel
-        if function in self.derived:
-            return WrapperKind.out
-        if self.key is META and self.generates_kernels and is_refused(function):
-            return WrapperKind.refusal
-        if self.out_is_primary or group is None or function.kind is SchemaKind.functional:
-            return None
-        if group.functional not in self.kernels:
-            return None
-        if not copies_results(function):
-            functional = group.functional.name
-            message = f"`{function.name}` has no kernel for {self.key}, and cannot copy the result of `{functional}`"
-            raise Fault.at(codes.COPIED_RESULT, message, function.entry)
-        return WrapperKind.functional
-
-
-def copies_results(function: NativeFunction) -> bool:
-    """Whether a wrapper can copy the results of the functional overload into the arguments that the function writes."""
-    if function.kind is SchemaKind.inplace:
-        return bool(function.schema.returns)
-    return function.kind is SchemaKind.out and (bool(function.schema.returns) or len(function.arguments.out) == 1)
+        return WrapperKind.refusal if self.key is META and self.generates_kernels and is_refused(function) else None
 
 
 def public_namespace(kernel: Kernel | None, library: Library) -> str:

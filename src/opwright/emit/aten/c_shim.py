@@ -8,7 +8,7 @@ new argument gets another version of its shim.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -167,15 +167,6 @@ def shim_units(job: Job) -> dict[Target, list[ShimUnit]]:
     return units
 
 
-@per_job
-def shims_by_function(job: Job) -> Mapping[NativeFunction, Sequence[ShimUnit]]:
-    """Units of each overload, one for each target that makes a shim for it."""
-    units: dict[NativeFunction, list[ShimUnit]] = {}
-    for unit in [unit for of_target in shim_units(job).values() for unit in of_target]:
-        units.setdefault(unit.function, []).append(unit)
-    return units
-
-
 def check_names(job: Job, sink: Diagnostics) -> None:
     """Warns of names in the tables of the inputs that the catalog does not have.
 
@@ -196,7 +187,6 @@ def check_names(job: Job, sink: Diagnostics) -> None:
 
 
 def _check_new_arguments(function: NativeFunction, name: str, row: ShimOperator, span: Span, sink: Diagnostics) -> None:
-    """Warns of new arguments of an operator's shim that the operator does not have."""
     arguments = [argument.name for argument in function.schema.arguments.all]
     for version in row.versions:
         for new in version.new_arguments:
@@ -257,12 +247,10 @@ def _opening(target: Target) -> str:
 
 
 def _has_functions(target: Target, job: Job) -> bool:
-    """Whether a target has any shim."""
     return any(unit.shim.functions for unit in shim_units(job)[target])
 
 
 def _header_opening(target: Target) -> str:
-    """Text of a target's header before its declarations."""
     return f"""{_opening(target)}
 
 #pragma once
@@ -277,7 +265,6 @@ extern "C" {{
 
 
 def _header_closing(target: Target, job: Job) -> str:
-    """Text of a target's header after its declarations, each of which ends its line."""
     lead = "" if _has_functions(target, job) else "\n"
     return f"""{lead}
 #ifdef __cplusplus
@@ -287,7 +274,6 @@ def _header_closing(target: Target, job: Job) -> str:
 
 
 def _source_opening(target: Target, job: Job) -> str:
-    """Text of a target's source file before its definitions, each of which has an empty line before it."""
     includes = "\n".join(sorted({unit.include for unit in shim_units(job)[target]}))
     devices, functions = "", "Functions.h"
     if target.key is not None:
@@ -425,7 +411,6 @@ def check_versions(job: Job, kept_header: Callable[[str], str | None], sink: Dia
 
 
 def _declared_functions(text: str) -> Iterator[tuple[str, _Parameters]]:
-    """The C functions that a text declares, with their parameters."""
     for name, listed in _DECLARATION.findall(text):
         parameters = listed.split(", ") if listed else []
         types = tuple([_NAME.sub("", parameter).strip() for parameter in parameters])
@@ -442,7 +427,6 @@ def _kept_parameters(unit: ShimUnit, kept_functions: dict[str, _Parameters]) -> 
 
 
 def _advice(unit: ShimUnit, before: _Parameters, job: Job) -> tuple[str, str]:
-    """What is wrong with an operator's shim, and what to write."""
     function, row = unit.function, unit.row
     named = {name for version in row.versions for name in version.new_arguments}
     new = [

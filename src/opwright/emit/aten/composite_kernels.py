@@ -150,7 +150,6 @@ def _includes(*functions: NativeFunction | None) -> str:
 
 
 def _units(job: Job) -> list[ViewGroup | NativeFunctionsGroup]:
-    """View groups, then the groups."""
     catalog = job.catalog
     return [
         *[group for group in catalog.view_groups if isinstance(group, ViewGroup)],

@@ -114,7 +114,6 @@ def _item(fields: dict[str, YamlValue]) -> str:
 
 
 def _yaml_list(items: list[str]) -> str:
-    """A list as the value of a key."""
     return "\n" + "".join(items) if items else " []\n"
 
 
@@ -167,7 +166,6 @@ def _argument_item(argument: Argument, style: TypeStyle, is_keyword: bool, is_ou
 
 @cache
 def _options_item(binding: Binding) -> str:
-    """Item of the packed tensor options."""
     fields: dict[str, YamlValue] = {
         "annotation": None,
         "dynamic_type": binding.type.text,

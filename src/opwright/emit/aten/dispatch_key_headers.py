@@ -93,7 +93,6 @@ def declarations(wrapped: Iterable[WrappedUnit], backend: Backend, context: Frag
 
 
 def _roots(backend: Backend, job: Job) -> list[RootWrappers]:
-    """Root names with wrappers of the backend."""
     roots: dict[str, list[WrappedUnit]] = {}
     for wrapped in wrapped_units(job)[backend.key]:
         roots.setdefault(wrapped[0].root_name, []).append(wrapped)
@@ -133,7 +132,6 @@ def _in_namespaces(backend: Backend, job: Job) -> str:
 
 
 def _namespace_of(backend: Backend, unit: KernelUnit) -> str:
-    """Namespace of a unit's dispatch-key functions."""
     return f"{public_namespace(backend.kernel(unit), unit.library)}::{backend.key.lower}"
 
 

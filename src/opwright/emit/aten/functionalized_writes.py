@@ -12,12 +12,12 @@ from opwright.cpp.binding import Binding, Expression
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import translate
-from opwright.emit.aten.functional_forms import written_results
 from opwright.emit.aten.units import key_set_parameter, own_name
 from opwright.model.native_function import NativeFunction
 from opwright.release.operator_names.functionalization import CUMULATIVE_OUT
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
+from opwright.schema.signature import unreturned_writes
 from opwright.source.records import NamedTuple
 
 IMPL: Final = "at::functionalization::impl::"
@@ -111,7 +111,7 @@ def write_kernel(function: NativeFunction, functional: NativeFunction, rules: Ru
     results = dispatcher.fresh_results(dispatcher.returned_arguments(functional.schema), output)
     returned = dispatcher.returned_arguments(function.schema)
     fresh = [result for name, result in zip(returned, results, strict=False) if name is None]
-    written = list(written_results(function, results).items())
+    written = list(_written_results(function, results).items())
     takes_storage = any(argument.type.text == "Storage" for argument in function.arguments.all)
     checked = "true" if function.kind is SchemaKind.inplace and not takes_storage else "false"
     return WriteKernel(
@@ -138,8 +138,22 @@ def returned_values(returned: Sequence[str | None], fresh: Sequence[str]) -> lis
     return [next(new) if name is None else name for name in returned]
 
 
+def _written_results(function: NativeFunction, results: Sequence[str]) -> dict[str, str]:
+    """Result of the functional form that becomes the value of each written argument, in the order of arguments.
+
+    PyTorch's operators take the last results in the order of their arguments, as its generator does, also where
+    the functional form returns them in another one (`_native_batch_norm_legit.out`).
+    """
+    schema = function.schema
+    writes = [argument.name for argument in function.arguments.all if argument.is_write]
+    if not function.library.takes_any_schema:
+        return dict(zip(writes, results[len(results) - len(writes) :], strict=True))
+    names = [*dispatcher.returned_arguments(schema), *[argument.name for argument in unreturned_writes(schema)]]
+    values = dict(zip(names, results, strict=True))
+    return {name: values[name] for name in writes}
+
+
 def _with_dtype_of_out(arguments: Sequence[str], wanted: Sequence[Binding], out: str) -> list[str]:
-    """Arguments with the dtype of the out tensor if the caller gives none."""
     return [
         f"{text}.has_value() ? {text} : std::optional<at::ScalarType>({out}_.scalar_type())"
         if binding.name == "dtype"
@@ -165,7 +179,6 @@ def _unfunctional_call(kernel: WriteKernel) -> str:
 
 
 def _updates(kernel: WriteKernel) -> str:
-    """Statements that give the written arguments their new values, and return."""
     outputs = [f"output_{index}" for index in range(len(kernel.fresh))]
     statements = [
         f"  auto {output} = {IMPL}to_functional_tensor({result});"

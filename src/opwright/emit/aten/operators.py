@@ -120,7 +120,6 @@ def _collect(
     headers: Callable[[Job], Sequence[str]],
     units: Callable[[Job], Sequence[NativeFunction]] = lambda _: (),
 ) -> AnyEmitter:
-    """Header `{file}.h`, with includes and the classes of some overloads."""
     declarations = f"{file}_declarations"
 
     def fragment(function: NativeFunction, context: FragmentContext) -> Slots:

@@ -75,7 +75,6 @@ def registrations(
 
 @per_job
 def _own_tag_vectors(job: Job) -> Mapping[frozenset[str], _TagVector]:
-    """Vectors of the tags of PyTorch's overloads."""
     return _tag_vectors(namespaces(job).get(PYTORCH.namespace, ()))
 
 

@@ -146,7 +146,6 @@ def _as_redundant(value: AvailableValue) -> AvailableValue:
 
 
 def _key_sets(function: NativeFunction, caller: Caller) -> list[str]:
-    """Expressions for the dispatch keys of the options and of the tensors. Their union chooses the backend."""
     sets = []
     if function.arguments.options is not None:
         sets.append("DispatchKeySet(c10::computeDispatchKey(dtype, layout, device))")

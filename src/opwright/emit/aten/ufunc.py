@@ -51,7 +51,6 @@ def check_ufunc(group: NativeFunctionsGroup) -> None:
 
 
 def _fault_of_loops(group: NativeFunctionsGroup) -> str:
-    """What is wrong with the loops of a group, if anything is."""
     loops = group.out.ufunc
     if len({loops[key].name for key in _SHARED_LOOPS if key in loops}) > 1:
         return "ScalarOnly and Generic name different functions"
@@ -79,14 +78,12 @@ def _parameters(bindings: Iterable[Binding]) -> str:
 
 
 def _stub(group: NativeFunctionsGroup) -> str:
-    """Type of the kernel function and the declaration of its stub."""
     name = _name(group)
     types = ", ".join([binding.type.text for binding in ufunc.stub_arguments(group)])
     return f"using {name}_fn = void(*)(TensorIteratorBase&, {types});\nDECLARE_DISPATCH({name}_fn, {name}_stub)"
 
 
 def _kernel(group: NativeFunctionsGroup, switch_name: str, cases: Sequence[str]) -> str:
-    """Kernel function: a switch over the dtypes."""
     head = f"void {_name(group)}_kernel(TensorIteratorBase& iter, {_parameters(ufunc.stub_arguments(group))})"
     listed = "\n".join(cases)
     return f'{head} {{\n  AT_DISPATCH_SWITCH(iter.common_dtype(), "{switch_name}",\n{listed}\n  );\n}}'
@@ -97,7 +94,6 @@ def _case(dtype: str, body: str) -> str:
 
 
 def _implementation(group: NativeFunctionsGroup, key: DispatchKey, function: str) -> str:
-    """Structured kernel's `impl`, which calls a function with the stub's arguments."""
     available = structured.impl_arguments(group)
     call = f"{function}, {', '.join(translate(available, ufunc.stub_arguments(group)))})"
     return f"TORCH_IMPL_FUNC({ufunc.kernel_name(group, key)})({_parameters(available)}) {{\n  {call};\n}}"
@@ -180,7 +176,6 @@ _SHARED_LOOPS: Final = (UfuncKey.ScalarOnly, UfuncKey.Generic)
 
 
 def _functors(group: NativeFunctionsGroup) -> dict[str, dict[UfuncKey, str]]:
-    """Names of the functors for each dtype."""
     loops = group.out.ufunc
     by_dtype: dict[str, dict[UfuncKey, str]] = {}
     shared = _by_dtype(loops, _SHARED_LOOPS)

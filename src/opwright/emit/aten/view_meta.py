@@ -92,7 +92,6 @@ def view_metas(group: ViewGroup, context: FragmentContext) -> list[ViewMeta]:
 
 
 def _initial(parameter: Binding, field: Binding) -> str:
-    """Initialization of a field from the constructor's parameter for it."""
     if parameter.type.value is field.type:
         return f"{field.name}({parameter.name})"
     (value,) = translate((parameter,), (field,), copies=True)
@@ -156,12 +155,10 @@ def _is_as_strided(meta: ViewMeta) -> bool:
 
 
 def _true_if(condition: bool) -> str:
-    """A boolean as C++ writes it."""
     return "true" if condition else "false"
 
 
 def _class(meta: ViewMeta) -> str:
-    """Class with its namespace."""
     return f"{meta.function.library.functionalization}::{meta.name}"
 
 

@@ -159,7 +159,6 @@ _ENDING: Final = """
 
 @per_job
 def _plumbed_functions(job: Job) -> Sequence[NativeFunction]:
-    """Overloads with plumbing."""
     return [function for function in job.catalog.functions if plumbing_kind(function) is not None]
 
 

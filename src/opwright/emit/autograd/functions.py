@@ -59,7 +59,6 @@ struct {export} {node.name} : public {node.superclass} {{
 
 
 def _ranges(node: GraphNode) -> list[str]:
-    """Statements that give each input its range among the outgoing gradients."""
     return [
         f"auto {argument.name}_ix = gen.range({f'{argument.name}_size_' if argument.name in node.lists else 1});"
         for argument in node.inputs
@@ -72,12 +71,10 @@ def _indent(formula: str) -> str:
 
 
 def _are_needed(arguments: Sequence[tuple[str, int]]) -> str:
-    """Expression that tells whether the gradient of any of several arguments is needed."""
     return " || ".join([f"needs_input_grad[{number}]" for _, number in arguments])
 
 
 def _is_needed(name: str, number: int) -> str:
-    """Expression that tells whether the gradient of an argument is needed."""
     return f"needs_input_grad[/*{name}*/{number}]"
 
 
@@ -90,7 +87,6 @@ def _is_computed(step: Step, needed: str) -> str:
 
 
 def _single(step: Step, over_lists: bool) -> str:
-    """Statement for the gradient of one argument."""
     ((name, number),) = step.arguments
     needed = _is_computed(step, _is_needed(name, number))
     formula = _indent(f"any_grad_defined ? ({step.formula}) : Tensor()" if step.needs_defined else step.formula)
@@ -116,7 +112,6 @@ def _single(step: Step, over_lists: bool) -> str:
 
 
 def _several(step: Step) -> str:
-    """Statement for the gradients of several arguments, which the formula gives as a tuple."""
     needed = [_are_needed((argument,)) for argument in step.arguments]
     mask = ""
     if step.takes_mask:
@@ -139,7 +134,6 @@ def _several(step: Step) -> str:
 
 
 def _body(node: GraphNode) -> str:
-    """Statements that work out the gradients, and return them."""
     lines = [f"  const auto& {name} = grads[{number}];" for name, number in node.gradients]
     if node.info.constant_results:
         messages = ", ".join([f'"{result.message}"' for result in node.info.constant_results])
@@ -178,12 +172,10 @@ inline variable_list {op}_apply_functional_ivalue(const variable_list& grads, co
 
 
 def _call_arguments(node: GraphNode) -> str:
-    """What the backward function is called with after the gradients and the mask."""
     return "".join([f", {name}" for _, name in node.parameters])
 
 
 def _unpack_statements(node: GraphNode) -> str:
-    """Statements that unpack the saved values, and find out which gradients are needed."""
     checks = _block([field.checked for field in node.saved if field.checked], "  ")
     values = _block([field.unpacked for field in node.saved if field.unpacked], "  ")
     masks = "".join([f"    task_should_compute_output({{ {argument.name}_ix }}),\n" for argument in node.inputs])
@@ -197,7 +189,6 @@ def _unpack_statements(node: GraphNode) -> str:
 
 
 def _collect_statements(node: GraphNode, rules: Rules) -> str:
-    """Statements that pass the saved values to compiled autograd."""
     return _block(
         [
             f"args.collect({field.visited});"
@@ -229,7 +220,6 @@ static variable_list {op}_apply_functional(
 
 
 def _apply(node: GraphNode, unpacked: str, called: str) -> str:
-    """Method that works out gradients."""
     body = f"{unpacked}\n{called}"
     if node.info.constant_results:
         message = node.info.constant_results[0].message

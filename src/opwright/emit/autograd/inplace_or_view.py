@@ -122,7 +122,6 @@ def _view_preparation(function: NativeFunction, base: str, index: str, rules: Ru
 
 
 def _marking_call(base: str, output: str, meta: str) -> str:
-    """Call that marks an output as a differentiable view."""
     by_mode = f"(at::GradMode::is_enabled() ? CreationMeta::{meta} : CreationMeta::NO_GRAD_MODE)"
     return (
         f"as_view(/* base */ {base}, /* output */ {output}, /* is_bw_differentiable */ true, "
@@ -132,7 +131,6 @@ def _marking_call(base: str, output: str, meta: str) -> str:
 
 
 def _view_statements(differentiable_function: DifferentiableFunction, base: str, rules: Rules) -> list[str]:
-    """Body of a view's kernel."""
     function = differentiable_function.function
     lines = _call_statements(function)
     if not is_differentiable_view(differentiable_function):
@@ -153,7 +151,6 @@ def _view_statements(differentiable_function: DifferentiableFunction, base: str,
 
 
 def _writing_statements(function: NativeFunction) -> list[str]:
-    """Body of the kernel of an operator that writes to arguments."""
     counts = [f"increment_version({name});" for name in counted_arguments(function)]
     if function.schema.returns and not changes_arguments(function):
         return [*_call_statements(function), f"{declared_results(function)} = std::move(_tmp);", *counts]
@@ -161,18 +158,12 @@ def _writing_statements(function: NativeFunction) -> list[str]:
 
 
 def _call_statements(function: NativeFunction) -> list[str]:
-    """Statements that call the operator, for the result."""
     return [
         "auto _tmp = ([&]() {",
         "  at::AutoDispatchBelowADInplaceOrView guard;",
         f"  return {redispatch(function, _KEYS)};",
         "})();",
     ]
-
-
-def has_view_kernel(function: NativeFunction, rules: Rules) -> bool:
-    """Whether a function with autograd kernels has one here: it writes to arguments that it counts, or gives a view."""
-    return view_base(function, rules) is not None or bool(counted_arguments(function))
 
 
 def kernel(differentiable_function: DifferentiableFunction, rules: Rules) -> str | None:

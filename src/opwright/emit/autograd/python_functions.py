@@ -150,7 +150,6 @@ _BODIES: Final = {
 
 
 def _getter(op: str, field: SavedField, form: str) -> str:
-    """Function behind a property."""
     return f"""\
 static PyObject* THP{op}_{field.name}_{form}getter(THPCppFunction *self, void *_unused) {{
   HANDLE_TH_ERRORS

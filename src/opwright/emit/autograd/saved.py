@@ -17,7 +17,7 @@ from opwright.source.records import NamedTuple
 _OPTIONAL_SIZES: Final = c_types.optional(c_types.SYMINT_ARRAY_REF)
 
 #: The C++ type of each fact that can be saved in place of a value.
-_FACTS: Final = {
+FACTS: Final = {
     SavedKind.SIZES: c_types.SYMINT_ARRAY_REF,
     SavedKind.OPTIONAL_SIZES: _OPTIONAL_SIZES,
     SavedKind.BLOCK_SIZE: _OPTIONAL_SIZES,
@@ -41,7 +41,7 @@ _FACTS: Final = {
 def saved_type(saved: SavedAttribute, info: DifferentiabilityInfo) -> CType:
     """The C++ type, by value, of what an info's formulas save."""
     if saved.kind is not SavedKind.VALUE:
-        return _FACTS[saved.kind]
+        return FACTS[saved.kind]
     source = saved.source
     if source is None:
         return c_types.TENSOR_OPTIONS
@@ -49,14 +49,6 @@ def saved_type(saved: SavedAttribute, info: DifferentiabilityInfo) -> CType:
     if isinstance(source, Argument):
         return shared_types.argument_type(source.type, mutable=source.is_write, symint=True, style=style).value
     return shared_types.return_type(source, style).value
-
-
-def kind_of_fact(type: CType) -> SavedKind:
-    """A kind of facts that have this C++ type. Raises ValueError if there is none."""
-    for kind, fact in _FACTS.items():
-        if fact is type:
-            return kind
-    raise ValueError(f"no fact of type `{type.text}` can be saved")
 
 
 class _FieldForm(NamedTuple):

@@ -73,12 +73,10 @@ def _changes_argument(function: NativeFunction) -> bool:
 
 
 def _choice(condition: str, then: Sequence[str], otherwise: Sequence[str]) -> list[str]:
-    """Lines of an if statement; a branch without lines is an empty line."""
     return [f"    if ({condition}) {{", *(then or ("",)), "    } else {", *(otherwise or ("",)), "    }"]
 
 
 def _name_lines(function: NativeFunction) -> list[str]:
-    """Lines that say which operator is recorded."""
     name, library = function.name, function.library
 
     def line(name: str) -> str:
@@ -92,7 +90,6 @@ def _name_lines(function: NativeFunction) -> list[str]:
 
 
 def _input(name: str) -> str:
-    """Line that records an argument."""
     return f'    jit::tracer::addInputs(node, "{name}", {name});'
 
 
@@ -111,7 +108,6 @@ def _is_factory(function: NativeFunction) -> bool:
 
 
 def _input_lines(function: NativeFunction) -> list[str]:
-    """Lines that record the arguments."""
     arguments = function.arguments
     lines = [_inputs(arguments)] if arguments.non_out else []
     if arguments.out:

@@ -46,8 +46,7 @@ from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.schema.types import ListType, Type, holds_tensors
 from opwright.source.codes import NEEDS_DISPATCH
-from opwright.source.diagnostic import Diagnostics, Fault
-from opwright.source.span import Span
+from opwright.source.diagnostic import Fault
 
 #: The C++ namespace of the kernels.
 NAMESPACE: Final = "VariableType"
@@ -59,7 +58,6 @@ def _if_recorded(lines: Sequence[str]) -> str:
 
 
 def _for_each_node(lines: Sequence[str], context: FragmentContext, before: str = "") -> str:
-    """A loop over the nodes of the items of a list."""
     statements = "\n".join(lines)
     bound = "const auto&" if context.rules.foreach_nodes_looped_by_reference else "auto"
     return (
@@ -76,7 +74,6 @@ def _pointer(node: str, context: FragmentContext) -> str:
 
 
 def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
-    """Expression that makes a node."""
     parameters = "" if wrapper.has_formulas else f'"{name_in_messages(wrapper.function)}"'
     if context.rules.nodes_are_intrusive:
         return f"c10::make_intrusive<{wrapper.node}>({parameters})"
@@ -85,7 +82,6 @@ def _made_node(wrapper: Wrapper, context: FragmentContext) -> str:
 
 
 def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements of an out function, which is never differentiated."""
     name = wrapper.function.root_name
     refused = [
         f'if (compute_requires_grad( {", ".join(names)} )) {{\n  throw_error_out_requires_grad("{name}");\n}}'
@@ -95,7 +91,6 @@ def _refused_outs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _node_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements that make the node, tie it to the inputs, and save inputs in it."""
     if wrapper.function.kind is SchemaKind.out:
         return _refused_outs(wrapper, context)
     name = public_api.name(wrapper.function.schema)
@@ -128,7 +123,6 @@ def _refused_inputs(wrapper: Wrapper) -> list[str]:
 
 
 def _nodes_of_items(wrapper: Wrapper, context: FragmentContext) -> str:
-    """Loop that makes a node for each item of a list."""
     # The reference passes whole lists where there are no formulas to repeat.
     items = ", ".join(
         [inp.item if wrapper.repeated or inp.name == "self" else inp.name for inp in wrapper.differentiated]
@@ -150,7 +144,6 @@ for (const auto& i : c10::irange( self.size() )) {{
 
 
 def _history_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements that give the outputs their history."""
     function = "rebase_history" if wrapper.rebases(context.rules) else "set_history"
     captures = wrapper.rebases(context.rules) and context.rules.node_creation_hooks
     if wrapper.loops:
@@ -202,7 +195,6 @@ def _kept_statements(wrapper: Wrapper) -> list[str]:
 
 
 def _hook_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements that tell of the node once it is whole."""
     if not context.rules.node_creation_hooks:
         return []
     if not wrapper.loops:
@@ -230,7 +222,6 @@ def _complex_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]
 
 
 def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements before the call that have to do with gradients."""
     needed = ", ".join([inp.variable for inp in wrapper.differentiated])
     condition = f"_any_requires_grad &= ({wrapper.condition});" if wrapper.condition else ""
     lines = [f"[[maybe_unused]] auto _any_requires_grad = compute_requires_grad( {needed} );\n{condition}"]
@@ -247,7 +238,6 @@ def _before_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements that save outputs."""
     saved = saving_statements(wrapper, is_output=True)
     if wrapper.function.kind is SchemaKind.out or not saved:
         return []
@@ -255,7 +245,6 @@ def _saved_outputs(wrapper: Wrapper, context: FragmentContext) -> list[str]:
 
 
 def _after_statements(wrapper: Wrapper, context: FragmentContext) -> list[str]:
-    """Statements after the call."""
     function = wrapper.function
     lines: list[str] = []
     if wrapper.records:
@@ -379,35 +368,20 @@ def kernel_slots(differentiable_function: DifferentiableFunction, context: Fragm
     if kernel := boxed_kernel(differentiable_function, context.rules):
         return {registrations_slot(DEFAULT_KEY): (f'm.impl("{function.name.text}", {kernel});\n',)}
     slots: dict[str, tuple[str, ...]] = {}
-    for kernel_wrapper in _wrappers(differentiable_function):
+    for kernel_wrapper in wrappers_of(differentiable_function):
         key = kernel_wrapper.key
         slots[definitions_slot(key)] = (definition(kernel_wrapper, context),)
         slots[registrations_slot(key)] = (registration(function, NAMESPACE, kernel_wrapper.name),)
     return slots
 
 
-def _wrappers(differentiable_function: DifferentiableFunction) -> list[Wrapper]:
+def wrappers_of(differentiable_function: DifferentiableFunction) -> list[Wrapper]:
     """Decisions for a function under each dispatch key. Raises Fault where its derivatives do not fit it."""
     function = differentiable_function.function
     if not function.needs_derivative:
         message = f"`{function.name}` has derivatives, but is made of differentiable functions"
         raise Fault.at(NEEDS_DISPATCH, message, function.entry, help="give it a `dispatch` section")
     return [wrapper(differentiable_function, key) for key in differentiable_function.infos or (DEFAULT_KEY,)]
-
-
-def check_kernels(job: Job, sink: Diagnostics) -> None:
-    """Report what keeps kernels from being made, as generating them would: derivatives that do not fit a function."""
-    told: set[tuple[str, Span | None]] = set()
-    # A fault of an entry is also one of the overloads that take its formulas over.
-    functions = [function for function in functions_with_kernels(job) if function.infos]
-    for function in sorted(functions, key=lambda class_name: class_name.function.kind is not SchemaKind.functional):
-        try:
-            _wrappers(function)
-        except Fault as fault:
-            place = (fault.diagnostic.code, fault.diagnostic.span)
-            if place not in told:
-                sink.add(fault.diagnostic)
-            told.add(place)
 
 
 def template_slots(job: Job) -> Slots:

@@ -163,7 +163,6 @@ auto _tmp = ([&]() {{
 
 
 def _decomposition_call(function: NativeFunction) -> str:
-    """Call of the operator's decomposition."""
     returns = [shared_types.return_type(result, function.style).text for result in function.schema.returns]
     returned = returns[0] if len(returns) == 1 else f"std::tuple<{', '.join(returns)}>"
     names = ", ".join([argument.name for argument in function.arguments.all])
@@ -172,7 +171,6 @@ def _decomposition_call(function: NativeFunction) -> str:
 
 
 def _record_statements(unpacked: Unpacked, reserves: bool) -> tuple[str, str]:
-    """Statements that save the storage and the implementation of a parameter."""
     name = unpacked.name
     if unpacked.kind == "tensor":
         return (
@@ -218,7 +216,6 @@ def _same_storage(name: str, other: str) -> str:
 
 
 def _compare_statements(unpacked: Unpacked) -> tuple[str, str]:
-    """Statements that compare a parameter with what was saved of it."""
     name = unpacked.name
     if unpacked.kind == "tensor":
         no_dispatch = f"!at::impl::dispatch_mode_enabled() && !at::impl::tensor_has_dispatch({name})"

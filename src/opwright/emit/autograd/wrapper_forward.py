@@ -72,7 +72,6 @@ def flag_statements(wrapper: Wrapper) -> list[str]:
 
 
 def _flags_of_items(wrapper: Wrapper, derivative: ForwardDerivative) -> list[str]:
-    """Statements that set a flag for each item of a list."""
     used = [inp for inp in wrapper.inputs if inp.name in derivative.tangents]
     lines = [
         "TORCH_CHECK(\n"
@@ -118,7 +117,6 @@ def original_statements(wrapper: Wrapper) -> list[str]:
 
 
 def _tangent(name: str, item: str, zeros: str) -> list[str]:
-    """Statements that take an input's tangent; where it has none it is zero."""
     return [
         f"auto {name}_t_raw = toNonOptFwGrad({item});",
         f"auto {name}_tensor = toNonOptTensor({item});",
@@ -128,7 +126,6 @@ def _tangent(name: str, item: str, zeros: str) -> list[str]:
 
 
 def _unpack_statements(wrapper: Wrapper, derivative: ForwardDerivative, context: FragmentContext) -> list[str]:
-    """Statements that take the tangents and values that a formula reads."""
     lines: list[str] = []
     zeros = ""
     for inp in wrapper.inputs:
@@ -223,7 +220,6 @@ def _set_items(name: str, flag: str) -> str:
 
 
 def _computed_items(wrapper: Wrapper, derivative: ForwardDerivative, result: str, unpacked: list[str]) -> str:
-    """Loop that works out the tangent of each item."""
     values = f"{result}_new_fw_grad_opts"
     flags = " || ".join([f"{_flag(each)}[i]" for each in wrapper.forward_derivatives])
     lines = "\n".join([f"      {line}" for line in unpacked])

@@ -41,7 +41,6 @@ def saving_statements(wrapper: Wrapper, *, is_output: bool) -> list[str]:
 
 
 def _assignment(wrapper: Wrapper, saved: SavedAttribute, type: CType, is_output: bool) -> list[str]:
-    """Statements that set a field of the node."""
     name = saved.name
     # The wrapper may loop over lists, and save of their items.
     repeated = name.partition(_SCALAR_TYPE)[0]

@@ -27,7 +27,6 @@ _OBJECTS: Final = (
 
 @cache
 def _dictionary(argument: Argument, is_keyword: bool) -> str:
-    """An argument as the dictionary that the file has for it."""
     listed = argument.type.list_like
     size = ""
     if listed is not None and listed.size and listed.elem.text != "bool":

@@ -37,7 +37,6 @@ _FILES: Final = {
 
 
 def _binding_fragment(binding: PythonBinding, context: FragmentContext) -> Slots:
-    """Texts of a binding."""
     folder = binding.overloads[0].function.library.headers
     return {
         "ops_headers": (include_line(f"{folder}/{binding.name.base}.h"),),

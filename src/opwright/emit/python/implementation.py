@@ -20,7 +20,6 @@ from opwright.schema.function import SchemaKind
 
 
 def _without_result(function: NativeFunction, indent: str) -> str:
-    """What follows the call of an operator that returns nothing."""
     if function.kind is SchemaKind.inplace and function.name.is_foreach:
         # In-place operators over lists return the caller's list to Python.
         return (
@@ -89,7 +88,6 @@ class _Writer:
 
 
 def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
-    """Statements that call `__torch_function__` of tensor-like classes."""
     self_name = "self_" if binding.is_method else "nullptr"
     if not binding.takes_nothing:
         module = binding.module
@@ -104,7 +102,6 @@ def _torch_function_check(binding: PythonBinding, rules: Rules) -> str:
 
 
 def _parsing(binding: PythonBinding) -> str:
-    """Statements that parse the arguments."""
     overloads = binding.overloads
     traceable = "true" if all(is_traced(overload.function) for overload in overloads) else "false"
     most = max([len(overload.signature.parameters) for overload in overloads])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
 from opwright.convention.python.bound import MODULES, TENSOR_METHODS, TORCH, PythonModule, is_bound
 from opwright.convention.python.overloads import Overload, Pair, pair_overloads, sort_pairs
-from opwright.convention.python.signature import PythonSignature, function_signature, python_signature
+from opwright.convention.python.signature import function_signature, python_signature
 from opwright.emit.emitter import Job, per_job
 from opwright.emit.python.refusals import REFUSALS, check_overload, fault_of
 from opwright.model.native_function import NativeFunction
@@ -76,7 +75,6 @@ def _modules(function: NativeFunction) -> list[PythonModule]:
 
 @per_job
 def _functions_by_module(job: Job) -> dict[PythonModule, list[NativeFunction]]:
-    """Overloads of each module."""
     functions: dict[PythonModule, list[NativeFunction]] = {module: [] for module in MODULES}
     for function in bound_functions(job):
         for module in _modules(function):
@@ -160,17 +158,3 @@ def bindings(job: Job, module: PythonModule) -> list[PythonBinding]:
     if faults:
         raise FaultsFound(faults)
     return complete
-
-
-@per_job
-def signatures_by_function(job: Job) -> Mapping[NativeFunction, Sequence[tuple[PythonModule, PythonSignature]]]:
-    """Signatures of Python that call each overload, with the modules that have them. Raises FaultsFound.
-
-    A signature with `out` calls two overloads.
-    """
-    signatures: dict[NativeFunction, list[tuple[PythonModule, PythonSignature]]] = {}
-    for module in MODULES:
-        for pair in [pair for binding in bindings(job, module) for pair in binding.pairs]:
-            for function in (pair.base,) if pair.out is None else (pair.base, pair.out):
-                signatures.setdefault(function, []).append((module, pair.signature))
-    return signatures

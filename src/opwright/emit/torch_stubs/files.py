@@ -15,12 +15,10 @@ _INDEX: Final = f"_Index: TypeAlias = SupportsIndex | {_INDEX_ITEMS} | _NestedSe
 
 
 def _list_of_names(start: str, names: Iterable[str]) -> list[str]:
-    """Statement of `__all__`, with a line for each name."""
     return [start, *[f'    "{name}",' for name in names], "]"]
 
 
 def _module_slots(job: Job) -> Slots:
-    """What fills the stub of `torch._C`."""
     return {
         "dtype_class_hints": [f"{dtype.name}: dtype = ..." for dtype in listed_names("dtypes", job.rules)],
         "tag_attributes": [f"{tag} = {number}" for number, tag in enumerate(sorted(job.catalog.tags))],
@@ -38,7 +36,6 @@ def _module_slots(job: Job) -> Slots:
 
 
 def _function_slots(job: Job) -> Slots:
-    """What fills the stub of functions."""
     hints = function_hints(job)
     return {
         "all_directive": _list_of_names("__all__ = [", sorted({*hints, *result_classes(job)})),
@@ -47,7 +44,6 @@ def _function_slots(job: Job) -> Slots:
 
 
 def _result_slots(job: Job) -> Slots:
-    """What fills the stub of `torch.return_types`."""
     classes = result_classes(job)
     return {
         "return_types___all__": _list_of_names(
@@ -58,7 +54,6 @@ def _result_slots(job: Job) -> Slots:
 
 
 def _functional_slots(job: Job) -> Slots:
-    """What fills the stub of `torch.nn.functional`."""
     imported = {
         module: listed_names(f"functions of {module} in torch.nn.functional", job.rules)
         for module in ("torch", "torch._C._nn")

@@ -24,8 +24,7 @@ from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
 from opwright.dialects.tags import load_tags
 from opwright.dialects.values import Releases
-from opwright.emit.aten.functional_forms import is_functionalized_by_pytorch
-from opwright.emit.checks import unfit_result
+from opwright.emit.checks import is_functionalized_by_pytorch, unfit_result
 from opwright.libraries import codes
 from opwright.libraries.declared_outputs import depends_on_values
 from opwright.libraries.dialect.contracts import contract_overloads
@@ -58,6 +57,7 @@ from opwright.model.native_function import Kernel, NativeFunction, UnlinkedFunct
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules
 from opwright.release.version_range import VersionRange
+from opwright.schema.function import FunctionSchema
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import holds_tensors
 from opwright.source.codes import NOT_COMPILED
@@ -323,9 +323,7 @@ def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> 
     """Report kernels that C++ would not tell from the functions that generated headers give to callers."""
     functions = [*functions]
     callers = {
-        f"{function.library.api}::{name}": function
-        for function in functions
-        for name in public_api.names(function.schema)
+        f"{function.library.api}::{name}": function for function in functions for name in public_names(function.schema)
     }
     for function in functions:
         for kernel in () if function.manual_kernel_registration else _own_kernels(function):
@@ -458,3 +456,16 @@ def _own_kernels(function: NativeFunction) -> Iterator[Kernel]:
         if (kernel.namespace, kernel.name) not in seen:
             seen.add((kernel.namespace, kernel.name))
             yield kernel
+
+
+def public_names(schema: FunctionSchema) -> frozenset[str]:
+    """All names that functions of the public API for an overload may have.
+
+    >>> from opwright.schema import parse_schema
+    >>> sorted(public_names(parse_schema("add.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")))
+    ['add_out', 'add_outf', 'add_symint_out', 'add_symint_outf']
+    """
+    forms = (False, True)
+    return frozenset(
+        [public_api.name(schema, faithful=faithful, symint=symint) for faithful in forms for symint in forms]
+    )

@@ -7,8 +7,8 @@ from functools import cache
 
 from opwright.convention import dispatcher
 from opwright.emit.aten.backend import members
+from opwright.emit.autocast import APPEND_DTYPE, AUTOCAST, AUTOCAST_HEADER, policy_kernel
 from opwright.emit.emitter import FragmentContext
-from opwright.emit.registrations import APPEND_DTYPE, AUTOCAST, AUTOCAST_HEADER, policy_kernel
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.libraries.entry_fields import library_fields
 from opwright.libraries.operator_library import overloads_with_dtype

@@ -11,8 +11,7 @@ from opwright.convention.shared_types import NoCppType
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.emit.aten.backend import kernel_signature
-from opwright.emit.autograd.inplace_or_view import has_view_kernel
-from opwright.emit.autograd.kernels import has_kernel
+from opwright.emit.autograd.kernels import counted_arguments, has_kernel, view_base
 from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
@@ -404,3 +403,8 @@ def _lacks_shapes(function: NativeFunction) -> bool:
     types = [argument.type for argument in function.arguments.all]
     types += [result.type for result in function.schema.returns]
     return any(type.is_tensor_like for type in types)
+
+
+def has_view_kernel(function: NativeFunction, rules: Rules) -> bool:
+    """Whether a function with autograd kernels has one here: it writes to arguments that it counts, or gives a view."""
+    return view_base(function, rules) is not None or bool(counted_arguments(function))

@@ -16,13 +16,13 @@ from opwright.convention.functionalization import has_many_outputs, inverse_decl
 from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import enclose
 from opwright.emit.aten import view_meta
-from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.functionalization import registration
 from opwright.emit.aten.functionalized_views import ViewKernel, view_kernel
 from opwright.emit.aten.functionalized_writes import UnwrapPlan, WriteKernel, returned_values, write_kernel
 from opwright.emit.aten.units import key_set_parameter
+from opwright.emit.checks import functional_form
 from opwright.emit.emitter import FragmentContext
-from opwright.libraries.emit.parts import LibraryPart, Section, has_own_kernel
+from opwright.libraries.emit.parts import LibraryPart, Section, by_root, has_own_kernel
 from opwright.model.native_function import NativeFunction, ViewGroup
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind

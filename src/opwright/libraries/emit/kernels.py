@@ -9,11 +9,9 @@ from opwright.convention import dispatcher
 from opwright.cpp.namespaces import enclose, qualified_name
 from opwright.cpp.text import guard, include_line, string_literal
 from opwright.emit.aten.backend import (
-    NO_CHOICES,
     Backend,
     KernelUnit,
     WrappedUnit,
-    WrapperChoices,
     WrapperKind,
     kernel_signature,
 )
@@ -21,7 +19,6 @@ from opwright.emit.aten.register import structured_kernels
 from opwright.emit.aten.register import wrapper as plain
 from opwright.emit.aten.register.devices import guard_headers
 from opwright.emit.aten.register.helpers import allocation_helpers, allocation_of
-from opwright.emit.aten.register.hooks import has_hooks, hook_headers
 from opwright.emit.emitter import FragmentContext
 from opwright.libraries.emit.checks import checked_kernels
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
@@ -29,11 +26,8 @@ from opwright.libraries.emit.overlap import OVERLAP_HEADER, checks_overlap, is_c
 from opwright.libraries.emit.parts import LibraryPart, Section
 from opwright.libraries.emit.requirements import check_call, copied_arguments, has_checks, written_checks
 from opwright.libraries.kernels import condition_of, python_function
-from opwright.libraries.operator_library import OwnWrappers
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION, CUDA, LIBRARY_KEYS, META, DispatchKey
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions
 from opwright.source.records import NamedTuple
 
 #: Stands for a type that the stable API lacks, with which nothing is compared.
@@ -96,8 +90,8 @@ def section(part: LibraryPart, context: FragmentContext) -> Section:
                 headers.append(OVERLAP_HEADER)
             headers += [] if part.library.defines_operators else [_IMPLEMENTED_HEADER]
             headers += [LAUNCH_HEADER] if has_launch_checks(key) and not part.has_own_signatures else []
-            if part.wrappers is not None and any(has_hooks(function, backend) for function in functions):
-                headers += [*part.wrappers.includes, *hook_headers(part.wrappers.hooks)]
+            if part.wrappers is not None and any(map(backend.has_hooks, functions)):
+                headers += part.wrappers.includes
             conditions = {_condition(function, backend) for function in functions}
             condition = conditions.pop() if len(conditions) == 1 else ""
             if condition:
@@ -135,7 +129,8 @@ def _backend(
     wrappers = part.wrappers
     wrapper = wrappers if wrappers is not None and key.name.endswith(wrappers.key) else None
     # A library names the keys of its kernels: those of backends that have only out overloads are not generated.
-    return Backend(
+    make = Backend if wrapper is None else wrapper.make
+    return make(
         key,
         kernels,
         device_guard=has_guard(key),
@@ -145,7 +140,6 @@ def _backend(
             function: checked[function, kernel] for function, kernel in kernels.items() if (function, kernel) in checked
         },
         shown_name="" if wrapper is None else key.name.removesuffix(wrapper.key) + wrapper.display_name,
-        choices=NO_CHOICES if wrapper is None else _choices(kernels, wrapper),
         checks=_checks(part, key),
         passed=_passed(part, key),
     )
@@ -172,21 +166,6 @@ def _passed(part: LibraryPart, key: DispatchKey) -> dict[NativeFunction, dict[st
     if not is_checked_under(key):
         return {}
     return {function: copied for function in part.functions if (copied := copied_arguments(function))}
-
-
-def _choices(kernels: Mapping[NativeFunction, Kernel], wrappers: OwnWrappers) -> WrapperChoices:
-    """What the head of a backend file says of the wrappers of its own operators."""
-    if wrappers.device_guard and wrappers.device_check is None and not wrappers.hooks:
-        return NO_CHOICES
-    guard = None if wrappers.device_guard else False
-    entries = {
-        function: EntryOptions(
-            Implementation.structured if kernel.structured else Implementation.kernel, device_guard=guard
-        )
-        for function, kernel in kernels.items()
-    }
-    options = NO_HEAD_OPTIONS._replace(device_check=wrappers.device_check, hooks=wrappers.hooks)
-    return WrapperChoices(options, entries)
 
 
 def stream_comment(functions: Iterable[NativeFunction], stream: str, check: str) -> str:
@@ -380,7 +359,7 @@ def _needs_wrapper(function: NativeFunction, backend: Backend) -> bool:
     if kernel_signature(function, kernel).type != dispatcher.signature(function).type:
         return True
     is_changed = function in backend.checks or function in backend.passed
-    return is_changed or _handles_devices(function, backend) or has_hooks(function, backend)
+    return is_changed or _handles_devices(function, backend) or backend.has_hooks(function)
 
 
 def _handles_devices(function: NativeFunction, backend: Backend) -> bool:

@@ -19,7 +19,7 @@ from opwright.libraries.emit.requirements import check_call, has_checks, operato
 from opwright.libraries.entry_fields import outputs_of
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.schema.function import Argument, SchemaKind
+from opwright.schema.function import Argument, FunctionSchema, SchemaKind
 from opwright.schema.types import ListType, OptionalType
 
 
@@ -52,7 +52,7 @@ def writes_only(function: NativeFunction) -> bool:
         return False
     if function.has_composite_kernel or function.in_structured_group:
         return False
-    return dispatcher.returns_arguments(function.schema)
+    return returns_arguments(function.schema)
 
 
 def section(part: LibraryPart, context: FragmentContext) -> Section:
@@ -116,3 +116,15 @@ def _argument_value(argument: Argument) -> str:
 
 def _indent(text: str) -> str:
     return "\n".join([f"  {line}" for line in text.split("\n")])
+
+
+def returns_arguments(schema: FunctionSchema) -> bool:
+    """Whether each result is an argument that is always there: what a call returns for None is not known.
+
+    >>> from opwright.syntax.dispatcher_schemas import read_written_schema
+    >>> texts = ["f(Tensor(a!) x) -> Tensor(a!)", "f(Tensor(a!)? x) -> Tensor(a!)", "f(Tensor x) -> Tensor"]
+    >>> [returns_arguments(read_written_schema(text)) for text in texts]
+    [True, False, False]
+    """
+    there = {argument.name for argument in schema.arguments.all if not argument.type.is_nullable}
+    return there.issuperset(dispatcher.returned_arguments(schema))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from hashlib import blake2b
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
@@ -241,3 +241,11 @@ class Section(NamedTuple):
 
 #: Makes the section of a subject for a part of a library.
 MakeSection: TypeAlias = Callable[[LibraryPart, FragmentContext], Section]
+
+
+def by_root(functions: Iterable[NativeFunction]) -> Mapping[str, Sequence[NativeFunction]]:
+    """Functions by the root of their names, among which is the functional form of each."""
+    roots: dict[str, list[NativeFunction]] = {}
+    for function in functions:
+        roots.setdefault(function.root_name, []).append(function)
+    return roots

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright.dialects.nearest import SAME_ARGUMENTS, schema_span, word_span
-from opwright.emit.aten.functional_forms import by_root, functional_form
 from opwright.emit.aten.vmap import plumbing_kind
 from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import is_unpacked
+from opwright.emit.checks import functional_form
 from opwright.libraries.codes import NO_CONVERSION
 from opwright.libraries.emit.boxed_calls import has_constructor
-from opwright.libraries.emit.parts import has_own_kernel
+from opwright.libraries.emit.parts import by_root, has_own_kernel
 from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.derivatives import DifferentiableFunction

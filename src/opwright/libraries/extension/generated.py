@@ -11,12 +11,12 @@ from opwright.cpp.text import quoted_include_line
 from opwright.emit.emitter import Job, Options
 from opwright.emit.registry import build_folders, chosen_families
 from opwright.files.writer import write_file
+from opwright.guests import plugins_module
 from opwright.incremental.identity import InputStamps
 from opwright.libraries.extension.build_mistakes import check_sources
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.kernel_types import check_kernel_types
 from opwright.libraries.operator_library import OperatorLibrary, RunLibraries
-from opwright.plugins.discovery import load_plugin
 from opwright.release.inputs import open_inputs
 from opwright.run.generation import Generation
 from opwright.run.incremental_generation import generate
@@ -62,9 +62,15 @@ class GeneratedCode(NamedTuple):
 def _request(
     files: Sequence[SourceFile], out: str, torch: str, plugins: Iterable[str] = (), *, rocm: bool = False
 ) -> Request:
-    folders, loaded = build_folders(out, _FAMILIES), tuple(map(load_plugin, plugins))
+    folders, loaded = build_folders(out, _FAMILIES), _loaded(plugins)
     options = Options(rocm=rocm)
     return Request(open_inputs(torch), folders, _FAMILIES, options=options, libraries=tuple(files), plugins=loaded)
+
+
+def _loaded(plugins: Iterable[str]) -> tuple[object, ...]:
+    """Plug-ins by their names."""
+    discovery = plugins_module("discovery")
+    return () if discovery is None else tuple(map(discovery.load_plugin, plugins))
 
 
 def _derivatives_head(namespace: str, derivatives: SourceFile) -> SourceFile:
@@ -188,7 +194,7 @@ def _backend_request(
         _BACKEND_FAMILIES,
         libraries=tuple(libraries),
         backends=tuple(files),
-        plugins=tuple(map(load_plugin, plugins)),
+        plugins=_loaded(plugins),
     )
 
 

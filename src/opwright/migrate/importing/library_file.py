@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from opwright.convention import public_api
 from opwright.dialects.names import default_kernel_name
 from opwright.libraries.dialect.fields import ALIAS_ANALYSES
+from opwright.libraries.dialect.loader import public_names
 from opwright.libraries.operator_library import BUILD_NAMESPACE
 from opwright.migrate.importing.operators import ImportedOperator, ImportedOperators
 from opwright.migrate.importing.registration import SourcePlace
@@ -91,7 +91,7 @@ def library_text(imported: ImportedOperators, head: LibraryHead) -> str:
 
 def callers(operator: ImportedOperator) -> set[str]:
     """The functions for callers of an operator, if its C++ namespace has the name of its own."""
-    return {f"{operator.namespace}::{name}" for name in public_api.names(operator.schema)}
+    return {f"{operator.namespace}::{name}" for name in public_names(operator.schema)}
 
 
 def most_common(names: Iterable[str]) -> str:

@@ -28,6 +28,9 @@ TENSOR: Final = c_types.base("torch::executor::Tensor")
 SCALAR: Final = c_types.base("torch::executor::Scalar")
 TENSOR_LIST: Final = c_types.base("torch::executor::TensorList")
 
+executorch_optional: Final = c_types.interning("executorch_optional", "std::optional<{}>".format)
+executorch_array_ref: Final = c_types.interning("executorch_array_ref", "torch::executor::ArrayRef<{}>".format)
+
 #: The types that are passed by value.
 _VALUES: Final = {row.name: c_types.base(row.executorch) for row in BASE_TYPE_ROWS if row.executorch}
 
@@ -47,12 +50,12 @@ def value_type(type: Type) -> CType | None:
             return _VALUES[type.name]
     elif isinstance(type, OptionalType):
         inner = value_type(type.elem)
-        return None if inner is None else c_types.executorch_optional(inner)
+        return None if inner is None else executorch_optional(inner)
     elif isinstance(type, ListType):
         if type.elem.text != "bool":
             return None
         if type.size is not None:
-            return c_types.executorch_array_ref(c_types.BOOL)
+            return executorch_array_ref(c_types.BOOL)
     raise NoCppType(type.text)
 
 
@@ -74,18 +77,18 @@ def argument_type(type: Type, *, mutable: bool = False, style: TypeStyle = TypeS
         return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(TENSOR)
     if isinstance(type, OptionalType):
         if type.elem.text == "Tensor":
-            return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(c_types.executorch_optional(TENSOR))
+            return c_types.mut_ref(TENSOR) if is_reference else c_types.const_ref(executorch_optional(TENSOR))
         if type.elem.text == "Scalar":
-            return c_types.const_ref(c_types.executorch_optional(SCALAR))
-        return c_types.executorch_optional(argument_type(type.elem, mutable=mutable, style=style))
+            return c_types.const_ref(executorch_optional(SCALAR))
+        return executorch_optional(argument_type(type.elem, mutable=mutable, style=style))
     if not isinstance(type, ListType):
         raise NoCppType(type.text)
     match type.elem.text:
         case "Tensor":
             return TENSOR_LIST
         case "Tensor?":
-            return c_types.executorch_array_ref(c_types.executorch_optional(TENSOR))
-    return c_types.executorch_array_ref(argument_type(type.elem, mutable=mutable, style=style))
+            return executorch_array_ref(executorch_optional(TENSOR))
+    return executorch_array_ref(argument_type(type.elem, mutable=mutable, style=style))
 
 
 @cache

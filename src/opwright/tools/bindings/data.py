@@ -9,13 +9,12 @@ from opwright.convention import public_api, shared_types
 from opwright.convention.defaults import cpp_default
 from opwright.convention.public_api import CppSignature
 from opwright.convention.python.bound import TENSOR_METHODS
-from opwright.convention.python.hints import HintedParameter, Hints
-from opwright.convention.python.parameter import NoPythonType
+from opwright.convention.python.hints import HintedParameter, Hints, corrected
+from opwright.convention.python.parameter import NoPythonType, Parameter
 from opwright.convention.python.signature import PythonSignature
 from opwright.cpp.binding import Binding
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.table import DOCSTRINGS
-from opwright.emit.aten.c_shim import shims_by_function
 from opwright.emit.emitter import Job
 from opwright.emit.torch_stubs.hints import docstring_lines, hints_of
 from opwright.model.more_inputs import Docstring
@@ -33,7 +32,14 @@ from opwright.tools.explain.explanation import dispatch_records
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import ExplainRequest, load_pytorch
 from opwright.tools.explain.records import FormulaRecord
-from opwright.tools.explain.signatures import call_text, python_signatures
+from opwright.tools.explain.signatures import (
+    call_text,
+    python_signatures,
+    qualified_cpp_name,
+    qualified_declaration,
+    shims_by_function,
+    with_plain_names,
+)
 
 #: Where Python's modules with docstrings find methods, and how callers name the class.
 _METHODS: Final = ("torch._C.TensorBase.", f"{TENSOR_METHODS.name}.")
@@ -110,8 +116,8 @@ def _cpp_data(signature: CppSignature) -> JsonValue:
     parameters = [_parameter_data(binding, places) for binding in signature.bindings]
     return {
         "form": "method" if signature.method else "function",
-        "name": signature.qualified_name,
-        "declaration": signature.qualified_declaration,
+        "name": qualified_cpp_name(signature),
+        "declaration": qualified_declaration(signature),
         "schema_order": signature.faithful or not (arguments.out or arguments.options),
         "symint": signature.symint,
         "returns": signature.returns.text,
@@ -156,9 +162,17 @@ def _python_parameters(signature: PythonSignature, hints: Hints) -> Iterator[Jso
 def _hinted_parameters(signature: PythonSignature, hints: Hints) -> list[HintedParameter]:
     """Parameters with their annotations; without any if a type that a tree taught has none."""
     try:
-        return hints.call_parameters(signature)
+        return [_hinted_parameter(parameter, signature, hints) for parameter in signature.parameters]
     except NoPythonType:
         return [HintedParameter(parameter.name, "", parameter.default) for parameter in signature.parameters]
+
+
+def _hinted_parameter(parameter: Parameter, signature: PythonSignature, hints: Hints) -> HintedParameter:
+    """A parameter with its annotation, as `call_text` has it."""
+    name, hint, default = hints.parameter(parameter, method=signature.method, deprecated=signature.deprecated)
+    if default is not None:
+        hint, _, default = corrected(f": {hint} = {default}").removeprefix(": ").partition(" = ")
+    return HintedParameter(name, with_plain_names(hint), default)
 
 
 def _dispatch(function: NativeFunction, job: Job) -> JsonValue:

@@ -8,18 +8,20 @@ from functools import partial
 from typing import Any, Final
 
 from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_meta_kernels
+from opwright.backends.extensions import NO_EXTENSIONS
 from opwright.backends.external_backend import ExternalBackend, RunBackends
 from opwright.backends.job import load_backends
 from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
+from opwright.backends.operator_records import CoverageReport
 from opwright.backends.rows import BACKEND, LAZY
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.native_functions.loader import load_operator_files
 from opwright.dialects.selection import check_selection, load_selection
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, DIALECTS, SHIM_TABLES, TAGS, yaml_names
 from opwright.emit.aten.c_shim import check_names
-from opwright.emit.autograd.variable_type import check_kernels
+from opwright.emit.autograd.nodes import functions_with_kernels
+from opwright.emit.autograd.variable_type import wrappers_of
 from opwright.emit.emitter import Job, Lazy, Options
-from opwright.emit.extensions import NO_EXTENSIONS
 from opwright.emit.family import REGISTRATIONS
 from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, build_folders, checks_of, dialects_of
 from opwright.libraries.operator_library import RunLibraries
@@ -28,14 +30,15 @@ from opwright.model.native_function import NativeFunction
 from opwright.model.wrapper_options import Fallback
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.lint import EntryNodes, Lint, Operators
-from opwright.plugins.operator_records import CoverageReport
 from opwright.release.inputs import Inputs
 from opwright.release.tree import rules_of
 from opwright.run.generation import Generation
 from opwright.run.loading import check_job, load_deferred_dialects, load_job
 from opwright.run.request import Request
+from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Fault, FaultsFound
 from opwright.source.records import NamedTuple
+from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.check.lints import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.tools.check.suppressions import CodeFilter
@@ -146,7 +149,7 @@ class _Check:
             # A catalog without some entries is not what derivatives are for.
             has_derivatives = any(DERIVATIVES.name in FAMILIES[family].dialects for family in families)
             if has_derivatives and job.catalog.is_sound and not self._sink.has_errors:
-                self._attempt(partial(check_kernels, job, self._sink))
+                self._attempt(partial(_check_gradient_kernels, job, self._sink))
             self._lint_pytorch(job)
         tags = TAGS.files(request.inputs)[0]
         catalog = load_operator_files(job.catalog, request.operator_files, tags, self._sink, self._rules)
@@ -200,8 +203,10 @@ class _Check:
             self._rules,
             Options(),
             derivatives=Lazy(lambda: job.derivatives),
-            guests=(RunBackends(backends), RunLazyBackends(lazy_backends), RunLibraries(libraries)),
-            extensions=ACTIVE.extensions or NO_EXTENSIONS,
+            guests=(
+                *(RunBackends(backends), RunLazyBackends(lazy_backends), RunLibraries(libraries)),
+                ACTIVE.extensions or NO_EXTENSIONS,
+            ),
         )
         # Rules for lazy tensors concern lazy backends alone. A backend's own operators follow the rules of libraries.
         families = [
@@ -323,3 +328,18 @@ def load_release_meta_kernels(inputs: Inputs, sink: Diagnostics) -> MetaKernels:
         message = f"the Python modules that register kernels for Meta are not at hand: {reason}"
         sink.warning(NO_PYTHON_MODULES, message, help="operators whose shapes come from them are listed as `missing`")
     return load_meta_kernels([SourceFile.decode(path, texts[path]).text for path in paths])
+
+
+def _check_gradient_kernels(job: Job, sink: Diagnostics) -> None:
+    """Report what keeps kernels from being made, as generating them would: derivatives that do not fit a function."""
+    told: set[tuple[str, Span | None]] = set()
+    # A fault of an entry is also one of the overloads that take its formulas over.
+    functions = [function for function in functions_with_kernels(job) if function.infos]
+    for function in sorted(functions, key=lambda each: each.function.kind is not SchemaKind.functional):
+        try:
+            wrappers_of(function)
+        except Fault as fault:
+            place = (fault.diagnostic.code, fault.diagnostic.span)
+            if place not in told:
+                sink.add(fault.diagnostic)
+            told.add(place)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from opwright.backends.operator_records import MetaSupport
 from opwright.dialects.names import CPP_WORDS
 from opwright.dialects.native_functions.fields import ROWS
 from opwright.libraries.dialect.dims import DIMS, normal_pattern
@@ -20,7 +21,6 @@ from opwright.libraries.dialect.requirements import REQUIRES
 from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import NO_FIELDS, NativeFunction
 from opwright.plugins.lint import BackendLint, Lint, OperatorLint, Operators, name_span, schema_part_span
-from opwright.plugins.operator_records import MetaSupport
 from opwright.schema.function import Argument, Arguments, FunctionSchema, SchemaKind
 from opwright.source.diagnostic import Diagnostics, Edit, Fault, Label
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -31,7 +31,7 @@ from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
 from opwright.workspace.edits import deleted_field, deleted_item
 
 if TYPE_CHECKING:
-    from opwright.plugins.operator_records import OperatorRecord
+    from opwright.backends.operator_records import OperatorRecord
 
 #: The values that fields of functions have by default, by the fields of entries that set one.
 _VALUES: Final = {row.field.name: getattr(NO_FIELDS, row.attribute) for row in ROWS if row.attribute}

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from opwright.plugins.operator_records import (
+from opwright.backends.operator_records import (
     BackwardStatus,
     CoverageReport,
     MetaSupport,

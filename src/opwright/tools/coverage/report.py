@@ -10,13 +10,7 @@ from opwright.backends.dispatch.meta_kernels import MetaKernels
 from opwright.backends.dispatch.traps import TrapFacts, device_dispatch, dispatch_traps, gradient_traps, what_breaks
 from opwright.backends.external_backend import ExternalBackend
 from opwright.backends.operator_names import META_WITH_CUDA, NEEDED
-from opwright.emit.aten.backend import is_refused
-from opwright.emit.emitter import Job
-from opwright.libraries.emit.meta_kernels import has_meta_kernel
-from opwright.model.dispatch_key import META
-from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback
-from opwright.plugins.operator_records import (
+from opwright.backends.operator_records import (
     Backward,
     BackwardStatus,
     CoverageReport,
@@ -24,6 +18,12 @@ from opwright.plugins.operator_records import (
     NeededOperator,
     OperatorRecord,
 )
+from opwright.emit.aten.backend import is_refused
+from opwright.emit.emitter import Job
+from opwright.libraries.emit.meta_kernels import has_meta_kernel
+from opwright.model.dispatch_key import META
+from opwright.model.native_function import NativeFunction
+from opwright.model.wrapper_options import Fallback
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())

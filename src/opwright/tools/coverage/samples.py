@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from opwright.backends.dialect.sections import SECTIONS
 from opwright.backends.operator_names import STAND_INS
+from opwright.backends.operator_records import ABSENT, CoverageReport, OperatorRecord
 from opwright.migrate.codes import MODULE_NOT_READ
 from opwright.migrate.importing.process import program_command
 from opwright.migrate.importing.programs import MARK
 from opwright.model.dispatch_key import LIBRARY_KEYS
-from opwright.plugins.operator_records import ABSENT, CoverageReport, OperatorRecord
 from opwright.release.rules import Rules
 from opwright.release.version import parse_version
 from opwright.source.diagnostic import Fault

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
-from opwright.emit.aten.backend import kernel_signature
-from opwright.model.hooks import Implementation
-from opwright.plugins.operator_records import (
+from opwright.backends.operator_records import (
     ABSENT,
     BackwardStatus,
     CoverageReport,
     OperatorStatus,
     shown_name,
 )
+from opwright.emit.aten.backend import kernel_signature
+from opwright.model.hooks import Implementation
 from opwright.source.diagnostic import Diagnostic, Severity
 
 

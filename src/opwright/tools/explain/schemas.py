@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from opwright.backends.operator_records import shown_name
 from opwright.dialects.native_functions.fields import ROWS
 from opwright.libraries.dialect.fields import ROWS as LIBRARY_ROWS
 from opwright.libraries.emit.python.output_text import described_expression
 from opwright.libraries.entry_fields import NO_LIBRARY_FIELDS, Autocast, Reference, library_fields, requirements_of
 from opwright.libraries.requirements import Requirement, ValueCondition, index_name
 from opwright.model.native_function import NO_FIELDS, NativeFunction, Precomputed
-from opwright.plugins.operator_records import shown_name
 from opwright.schema.function import SchemaKind
 from opwright.tools.explain.records import (
     ArgumentRecord,

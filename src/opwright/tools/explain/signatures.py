@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from opwright.backends.dispatch.registrations import RegistrationKind, registrations
 from opwright.backends.lazy import convention as lazy
 from opwright.convention import dispatcher, native, public_api, structured, ufunc
 from opwright.convention.functionalization import class_name, inverse_name, reverse_arguments
-from opwright.convention.python.bound import TORCH, PythonModule
-from opwright.convention.python.hints import Hints
+from opwright.convention.public_api import CppSignature
+from opwright.convention.python.bound import MODULES, TORCH, PythonModule
+from opwright.convention.python.hints import Hints, corrected
 from opwright.convention.python.parameter import NoPythonType
 from opwright.convention.python.signature import PythonSignature, function_signature
 from opwright.convention.shared_types import NoCppType
-from opwright.emit.aten.c_shim import shims_by_function
-from opwright.emit.emitter import Job
-from opwright.emit.python.units import signatures_by_function
+from opwright.emit.aten.c_shim import ShimUnit, shim_units
+from opwright.emit.emitter import Job, per_job
+from opwright.emit.python.units import bindings
 from opwright.emit.torch_stubs.hints import hints_of
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.frameworks import view_convention
@@ -59,7 +61,7 @@ def _public(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     ):
         for form, signature in zip(forms, signatures(function), strict=True) if is_bound else ():
             if signature is not None:
-                yield SignatureRecord(form.replace("C++", what), signature.qualified_declaration, note)
+                yield SignatureRecord(form.replace("C++", what), qualified_declaration(signature), note)
 
 
 def _dispatcher(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
@@ -205,6 +207,11 @@ def _lazy(function: NativeFunction, _: Job) -> Iterator[SignatureRecord]:
     yield SignatureRecord("lazy node", f"{lazy.name(function.name)}({parameters})")
 
 
+#: A type in a stub under a name of its own, which the functions of the stub do not hide.
+_STUB_NAME: Final = re.compile(r"\b_(size|int|float|bool|complex|dtype|device|layout|qscheme)\b")
+_PLAIN_NAMES: Final = {"size": "Sequence[int]"}
+
+
 #: Functions that the module `torch` does not take over (PRIVATE_OPS of torch/__init__.py).
 _PRIVATE: Final = ("unique_dim",)
 
@@ -252,8 +259,58 @@ def python_name(module: PythonModule, name: str) -> str:
 
 
 def call_text(signature: PythonSignature, hints: Hints) -> str:
-    """Parameters and result with the types of PyTorch's stubs; those of the parser where a type has no hint."""
+    """Parameters and result with the types of PyTorch's stubs; those of the parser where a type has no hint.
+
+    They are on one line, as people read them: builtin types have their own names.
+
+    >>> from opwright.convention.python.signature import python_signature
+    >>> from opwright.release.rules import Rules
+    >>> from opwright.release.version import parse_version
+    >>> from opwright.schema import parse_schema
+    >>> signature = python_signature(parse_schema("mix(Tensor self, int[2] by=1) -> Tensor"))
+    >>> call_text(signature, Hints(Rules(parse_version("2.13"))))
+    '(input: Tensor, by: int | Sequence[int] = 1) -> Tensor'
+    """
     try:
-        return hints.call(signature)
+        parameters = corrected(", ".join(hints.parameters(signature, signature.parameters)))
+        return with_plain_names(f"({parameters}) -> {hints.returned(signature)}")
     except NoPythonType:
         return signature.text.removesuffix("|deprecated").removeprefix(signature.name)
+
+
+@per_job
+def shims_by_function(job: Job) -> Mapping[NativeFunction, Sequence[ShimUnit]]:
+    """Units of each overload, one for each target that makes a shim for it."""
+    units: dict[NativeFunction, list[ShimUnit]] = {}
+    for unit in [unit for of_target in shim_units(job).values() for unit in of_target]:
+        units.setdefault(unit.function, []).append(unit)
+    return units
+
+
+@per_job
+def signatures_by_function(job: Job) -> Mapping[NativeFunction, Sequence[tuple[PythonModule, PythonSignature]]]:
+    """Signatures of Python that call each overload, with the modules that have them. Raises FaultsFound.
+
+    A signature with `out` calls two overloads.
+    """
+    signatures: dict[NativeFunction, list[tuple[PythonModule, PythonSignature]]] = {}
+    for module in MODULES:
+        for pair in [pair for binding in bindings(job, module) for pair in binding.pairs]:
+            for function in (pair.base,) if pair.out is None else (pair.base, pair.out):
+                signatures.setdefault(function, []).append((module, pair.signature))
+    return signatures
+
+
+def with_plain_names(text: str) -> str:
+    """A text with builtin types under their own names."""
+    return _STUB_NAME.sub(lambda name: _PLAIN_NAMES.get(name[1], name[1]), text)
+
+
+def qualified_declaration(signature: CppSignature) -> str:
+    """Declaration outside of namespaces and classes, such as `at::Tensor at::Tensor::add(...) const`."""
+    return signature.declaration(qualified_cpp_name(signature)) + (" const" if signature.method else "")
+
+
+def qualified_cpp_name(signature: CppSignature) -> str:
+    """Name with its namespace, and the class if it is a method: `at::Tensor::add`."""
+    return f"{signature.function.library.api}::{'Tensor::' if signature.method else ''}{signature.name}"

@@ -128,14 +128,8 @@ def argument(
             return []
         a = a.argument
     keeps_default = a.name not in cpp_no_default_args
-    binding = public_api.binding(
-        model_argument(a),
-        symint=symint,
-        style=current_style(),
-        keeps_default=keeps_default,
-        beside_options=has_tensor_options,
-    )
-    return [binding_of(binding)]
+    bindings = public_api.bindings_by_argument(symint, current_style(), keeps_default, has_tensor_options)
+    return [binding_of(bindings[model_argument(a)])]
 
 
 def arguments(

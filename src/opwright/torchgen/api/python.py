@@ -27,9 +27,11 @@ from opwright.schema.function import Arguments as ModelArguments
 from opwright.schema.function import FunctionSchema as ModelSchema
 from opwright.schema.function import argument_list, make_argument
 from opwright.schema.names import OperatorName
-from opwright.schema.types import TENSOR, list_of
+from opwright.schema.types import TENSOR, BaseType, list_of
+from opwright.schema.types import Type as ModelType
 from opwright.torchgen.interface.functions import NativeFunction, model_function
 from opwright.torchgen.interface.installed import installed_rules
+from opwright.torchgen.interface.plain_integers import with_plain_integers, with_plain_types
 from opwright.torchgen.interface.records import Computed, Record, record
 from opwright.torchgen.interface.schema import (
     Argument,
@@ -68,10 +70,22 @@ def _refusals() -> Iterator[None]:
         raise ValueError(_UNNAMED) from None
 
 
+class _EmptyHints(Hints):
+    """Hints of PyTorch's generator, which has an empty annotation for a base type without one."""
+
+    def new_argument(self, type: ModelType) -> str:
+        """Annotation of an argument, empty for a base type without one."""
+        try:
+            return super().new_argument(type)
+        except parameters.NoPythonType:
+            if isinstance(type, BaseType):
+                return ""
+            raise
+
+
 @cache
 def _hints() -> Hints:
-    # PyTorch's generator has an empty annotation for a type without one.
-    return Hints(installed_rules(), unknown="")
+    return _EmptyHints(installed_rules())
 
 
 @record()
@@ -103,7 +117,7 @@ class PythonArgument(Record):
         """Parameter in the language of the argument parser."""
         parameter = model_parameter(self)
         text = parameter.method_text if method else parameter.text
-        return text if symint else parameters.with_plain_integers(text)
+        return text if symint else with_plain_integers(text)
 
     @_refusals()
     def argument_str_pyi(self, *, method: bool = False, deprecated: bool = False) -> str:
@@ -207,7 +221,7 @@ class PythonSignature(Record):
         """Signature in the language of the argument parser."""
         origin = model_signature(self)
         text = origin.text_without_out if skip_outputs else origin.text
-        return text if symint else parameters.with_plain_integers(text)
+        return text if symint else with_plain_integers(text)
 
     @_refusals()
     def signature_str_pyi(self, *, skip_outputs: bool = False) -> str:
@@ -296,7 +310,7 @@ def argument_type_str(t: Type, *, simple_type: bool = False, symint: bool = True
     text = parameters.type_name(model_type(t), sized=not simple_type)
     if not simple_type and str(t) == "Tensor?[]":
         return f"const {text} &"
-    return text if symint else parameters.with_plain_integers(text)
+    return text if symint else with_plain_integers(text)
 
 
 def argument_type_size(t: Type) -> int | None:
@@ -404,7 +418,8 @@ class DispatchLambdaArgumentExprs(Record):
 
 
 def _lambda(ps: PythonSignature, f: NativeFunction, *, symint: bool = True) -> DispatchLambda:
-    return dispatch_lambda(model_signature(ps), model_function(f), symint=symint)
+    called = dispatch_lambda(model_signature(ps), model_function(f))
+    return called if symint else called._replace(parameters=list(map(with_plain_types, called.parameters)))
 
 
 @_refusals()
@@ -446,14 +461,15 @@ def cpp_dispatch_exprs(f: NativeFunction, *, python_signature: PythonSignature |
 def arg_parser_unpack_method(t: Type, default: str | None, default_init: str | None, *, symint: bool = True) -> str:
     """The parser's method that reads a value of a type. Raises RuntimeError if there is none."""
     reader = parameters.Parameter("x", model_type(t), default, initial=default_init).reader
-    return reader if symint else parameters.with_plain_integers(reader)
+    return reader if symint else with_plain_integers(reader)
 
 
 @_refusals()
 def arg_parser_output_expr(arg_index: int, a: PythonArgument, *, symint: bool = True) -> PythonArgParserOutputExpr:
     """Expression of the value of a parameter. Raises RuntimeError if the parser cannot read its type."""
     parameter = model_parameter(a)
-    expr = parameter.read(arg_index) if symint else parameter.read_concrete(arg_index)
+    read = parameter.read(arg_index)
+    expr = read if symint else with_plain_integers(read)
     return PythonArgParserOutputExpr(name=a.name, expr=expr, index=arg_index, argument=a)
 
 
@@ -470,7 +486,9 @@ def dispatch_lambda_exprs(
 ) -> DispatchLambdaArgumentExprs:
     """Arguments of the lambda, made from the values that the parser read. Raises RuntimeError."""
     origin, function = model_signature(ps), model_function(f)
-    names = dispatch_lambda(origin, function, symint=symint).names
+    names = dispatch_lambda(origin, function).names
     guards = installed_rules().devices_initialized_only_for_dispatched_calls
-    called = call_arguments(origin, function, names, guards_device=guards, symint=symint)
-    return DispatchLambdaArgumentExprs(exprs=tuple(called.passed), inits=list(called.prepared))
+    called = call_arguments(origin, function, names, guards_device=guards)
+    texts = (called.passed, called.prepared)
+    passed, prepared = texts if symint else (list(map(with_plain_integers, listed)) for listed in texts)
+    return DispatchLambdaArgumentExprs(exprs=tuple(passed), inits=list(prepared))

@@ -6,7 +6,9 @@ import dataclasses
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.emit.aten.backend import Backend, KernelUnit, WrapperKind, copies_results
+from opwright.backends.derived_wrappers import copies_results
+from opwright.backends.file_backend import FileBackend
+from opwright.emit.aten.backend import Backend, KernelUnit, WrapperKind
 from opwright.emit.aten.dispatch_key_headers import function_declarations, key_macro
 from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.register import devices, helpers, structured_kernels
@@ -57,7 +59,7 @@ def model_backend(
     """Opwright's backend with the kernels of a function or of a group."""
     key = model_key(index.dispatch_key)
     pairs = [(function, index.get_kernel(f)) for f, function in unit_members(unit)]
-    return Backend(
+    return FileBackend(
         key,
         {function: model_kernel(kernel, key) for function, kernel in pairs if kernel is not None},
         out_is_primary=index.use_out_as_primary,

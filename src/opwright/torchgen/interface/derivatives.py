@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from opwright.convention import public_api
+from opwright.cpp.c_types import CType
 from opwright.dialects.derivatives.entry import scope_of
-from opwright.emit.autograd.saved import kind_of_fact, saved_type
+from opwright.emit.autograd.saved import FACTS, saved_type
 from opwright.model.derivatives import Derivative as ModelDerivative
 from opwright.model.derivatives import DifferentiabilityInfo as ModelInfo
 from opwright.model.derivatives import DifferentiableFunction, SavedKind
@@ -90,13 +91,9 @@ def _differentiated(info: ModelInfo) -> list[Binding]:
     # Derivatives of the copying form of a view keep the arguments of the view.
     function = info.function
     parameters = [
-        public_api.binding(
-            argument,
-            symint=True,
-            style=function.style,
-            keeps_default=argument.name not in function.cpp_no_default_args,
-            beside_options=False,
-        )
+        public_api.bindings_by_argument(True, function.style, argument.name not in function.cpp_no_default_args, False)[
+            argument
+        ]
         for argument in info.differentiable_arguments
     ]
     return bindings_of(parameters)
@@ -197,7 +194,15 @@ def _model_saved(saved: SavedAttribute, function: ModelFunction) -> ModelSaved:
     values = {value.name: value.source for value in (*scope.results, *scope.arguments)}
     if saved.expr == name and name in values:
         return ModelSaved(name, saved.expr, SavedKind.VALUE, values[name])
-    return ModelSaved(name, saved.expr, kind_of_fact(model_ctype(saved.nctype.type)), None)
+    return ModelSaved(name, saved.expr, _kind_of_fact(model_ctype(saved.nctype.type)), None)
+
+
+def _kind_of_fact(type: CType) -> SavedKind:
+    """A kind of facts that have this C++ type. Raises ValueError if there is none."""
+    for kind, fact in FACTS.items():
+        if fact is type:
+            return kind
+    raise ValueError(f"no fact of type `{type.text}` can be saved")
 
 
 def _model_derivative(derivative: Derivative, f: NativeFunction) -> ModelDerivative:

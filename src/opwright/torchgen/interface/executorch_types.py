@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Final, cast
 
 from opwright.convention.shared_types import NoCppType
-from opwright.cpp import c_types
 from opwright.mobile.executorch import convention as executorch
 from opwright.schema.base_types import BASE_TYPE_ROWS
 from opwright.torchgen.interface.cpp_types import (
@@ -41,12 +40,12 @@ def refusals() -> Iterator[None]:
         raise NoType(f"ExecuTorch has no C++ type for `{type}`") from None
 
 
-@wrapping("executorch_optional", c_types.executorch_optional)
+@wrapping("executorch_optional", executorch.executorch_optional)
 class OptionalCType(Wrapping):
     """`std::optional<T>`."""
 
 
-@wrapping("executorch_array_ref", c_types.executorch_array_ref)
+@wrapping("executorch_array_ref", executorch.executorch_array_ref)
 class ArrayRefCType(Wrapping):
     """`torch::executor::ArrayRef<T>`."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.cpp.text import include_line
-from opwright.emit.aten.backend import NO_CHOICES, Backend
+from opwright.emit.aten.backend import Backend
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
@@ -16,7 +16,6 @@ from opwright.schema.types import ListType, OptionalType
 
 NO_CHECK: Final = "  // No device check"
 _NO_GUARD: Final = "  // DeviceGuard omitted"
-_NO_DEVICE_LINES: Final = f"  {NO_CHECK}\n{_NO_GUARD}"
 _COMMON_DEVICE: Final = """\
 std::optional<Device> common_device = std::nullopt;
 (void)common_device; // Suppress unused variable warning"""
@@ -51,23 +50,20 @@ def _has_device(argument: Argument, function: NativeFunction) -> bool:
 
 def device_lines(function: NativeFunction, wrapper: str, backend: Backend) -> str:
     """Check, the initialization of the device, and the guard of a wrapper that calls a kernel."""
-    if not backend.device_guard and backend.choices is NO_CHOICES:
-        return _NO_DEVICE_LINES
     handling = backend.device_handling(function)
     check = _check_text(function, wrapper) if handling.check else NO_CHECK
     guard = _guard(function, backend) if handling.guard else _NO_GUARD
-    initialization = backend.choices.head.lazy_init
-    if initialization and function.arguments.options is not None:
-        guard = f"  {initialization}\n{guard}"
+    if backend.initialization and function.arguments.options is not None:
+        guard = f"  {backend.initialization}\n{guard}"
     return f"  {check}\n{guard}"
 
 
 def _guard(function: NativeFunction, backend: Backend) -> str:
     """Guard of the device of the tensor options, otherwise of `self`, of an out, or of the first tensor."""
     arguments = function.arguments
-    declared = backend.choices.head.guard
+    declared = backend.guard_of_wrappers
     if arguments.options is not None:
-        guard = f"  const {declared.type if declared else 'DeviceGuard'} device_guard(device_or_default(device));"
+        guard = f"  const {declared or 'DeviceGuard'} device_guard(device_or_default(device));"
         device = backend.key.device
         if device is not None and device.is_initialized_lazily:
             return f"  globalContext().lazyInitDevice(c10::DeviceType::{device.name});\n{guard}"
@@ -77,7 +73,7 @@ def _guard(function: NativeFunction, backend: Backend) -> str:
     guarded = next((argument for argument in candidates if _has_device(argument, function)), None)
     if guarded is None:
         return _NO_GUARD
-    return f"  const {declared.type if declared else 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
+    return f"  const {declared or 'OptionalDeviceGuard'} device_guard(device_of({guarded.name}));"
 
 
 _FACTORY_GUARD: Final = "\n  const DeviceGuard device_guard("

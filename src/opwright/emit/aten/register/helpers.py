@@ -89,11 +89,6 @@ def registration_helpers(backend: Backend, rules: Rules) -> list[str]:
     return ['C10_DIAGNOSTIC_PUSH_AND_IGNORED_IF_DEFINED("-Wunused-function")', *helpers, "C10_DIAGNOSTIC_POP()"]
 
 
-def without_blank_lines(texts: Iterable[str]) -> list[str]:
-    """Lines of texts that are not blank."""
-    return [line for text in texts for line in text.splitlines() if line]
-
-
 def allocation_helpers(backend: Backend) -> tuple[str, str]:
     """Functions that allocate an output, and what replaces one; empty if the key cannot allocate."""
     allocation = allocation_of(backend)

@@ -93,7 +93,6 @@ def wrapper_definition(wrapper: KernelWrapper, unit: KernelUnit, backend: Backen
 
 
 def _libraries(registrations: Mapping[str, list[str]], backend: Backend, context: FragmentContext) -> str:
-    """Registration of wrappers with the dispatcher, by the namespaces of their operators."""
     if context.options.skip_dispatcher_registration:
         return ""
     blocks = [

@@ -19,7 +19,6 @@ from opwright.cpp.translation import AvailableValue, Untranslatable, translate
 from opwright.emit.aten import native_aot
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_check, structured_guard
-from opwright.emit.aten.register.hooks import first_statements, hooked_body
 from opwright.emit.emitter import FragmentContext
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT_NON_FUNCTIONAL, META, DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction, NativeFunctionsGroup, TypeStyle
@@ -67,22 +66,21 @@ def output_class(
     # `self`, and then overwrite it with the proxy, which has no values.
     passes_self = not backend.external and not function.library.takes_any_schema
     passes_proxies = function.kind is SchemaKind.out or (function.kind is SchemaKind.inplace and not passes_self)
-    is_unguarded = backend.entry_options(function).device_guard is False
+    has_guard = backend.device_handling(function).guards_outputs
     return OutputClass(
         name=f"{name}_{function.kind.name}",
         parent=parent,
         kind=function.kind,
         outputs=len(function.schema.returns),
         inherits=group.out.structured_inherits is not None,
-        guard="" if is_unguarded else structured_guard(backend, rocm=context.options.rocm, rules=context.rules),
-        moves_guard=backend.moves_guard and not is_unguarded,
+        guard=structured_guard(backend, rocm=context.options.rocm, rules=context.rules) if has_guard else "",
+        moves_guard=backend.moves_guard and has_guard,
         names=context.rules.set_output_takes_names,
         passes_proxies=passes_proxies,
     )
 
 
 def _class_names(group: NativeFunctionsGroup, backend: Backend) -> tuple[str, str]:
-    """Name of the group's classes without the kind, and the name of their parent."""
     suffix = backend.key.generated_suffix
     if suffix:
         name = f"structured_{structured.meta_name(group)}"
@@ -230,7 +228,7 @@ def definition(
     return (
         f"{print_output(output)}\n"
         f"{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{first_statements(wrapper, backend)}{check}{hooked_body(wrapper, backend, body)}\n"
+        f"{backend.first_statements(wrapper)}{check}{backend.surrounded(wrapper, body)}\n"
         "}"
     )
 

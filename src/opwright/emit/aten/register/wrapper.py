@@ -1,6 +1,4 @@
-"""Wrappers of kernels that are plain functions, and of overloads that call the kernel of the out overload.
-
-The functional overload passes new empty tensors, which the kernel resizes, and the in-place overload passes `self`.
+"""Wrappers of kernels that are plain functions, and those that refuse.
 
 A wrapper has the dispatcher's convention and a name of its own for each overload, and calls the kernel in the
 convention that the kernel has.
@@ -8,93 +6,11 @@ convention that the kernel has.
 
 from __future__ import annotations
 
-from typing import Final
-
-from opwright.convention import dispatcher, public_api
-from opwright.cpp.binding import Expression
-from opwright.cpp.translation import AvailableValue, translated_call
+from opwright.convention import dispatcher
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrapperKind
 from opwright.emit.aten.register.devices import device_lines
-from opwright.emit.aten.register.helpers import allocation_of
-from opwright.emit.aten.register.hooks import first_statements, hooked_body, hooked_call, indent
 from opwright.model.library import PYTORCH
-from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
-from opwright.schema.function import SchemaKind
-from opwright.schema.types import TENSOR
-
-
-def can_call_out_kernel(function: NativeFunction, group: NativeFunctionsGroup) -> bool:
-    """Whether a wrapper of an overload can make the arguments that the kernel of the out overload writes."""
-    outs = group.out.arguments.out
-    if any(argument.type is not TENSOR for argument in outs) or len(function.schema.returns) != len(outs):
-        return False
-    if function.kind is SchemaKind.inplace:
-        return len(outs) == 1
-    return function.kind is SchemaKind.functional and _like_outputs(function) is not None
-
-
-def _like_outputs(function: NativeFunction) -> str | None:
-    """Tensor argument whose dtype and device new outputs have: `self`, or the first one."""
-    tensors = [argument.name for argument in function.arguments.positional if argument.type is TENSOR]
-    return "self" if "self" in tensors else next(iter(tensors), None)
-
-
-def out_wrapper_definition(wrapper: KernelWrapper, backend: Backend) -> str:
-    """The wrapper's definition."""
-    function = wrapper.function
-    group = function.group
-    assert group is not None, "only overloads of a group have an out overload"
-    signature = backend.kernel_signature(group.out)
-    outs = passed_outs(function, group, backend)
-    given: tuple[AvailableValue, ...] = (*wrapper.signature.bindings, *outs)
-    if wrapper.additions is not None and wrapper.additions.callees:
-        # Few wrappers need this module.
-        from opwright.emit.aten.register.kernel_calls import KernelResult, chosen_kernel_call, written_arguments
-
-        written = written_arguments(signature.returns, [expression.text for expression in outs])
-        result = KernelResult(signature.returns, written)
-        call = chosen_kernel_call(wrapper, backend, wrapper.additions, given, result)
-    else:
-        kernel = backend.kernels[group.out]
-        callee = backend.callees.get(group.out) or f"{backend.owner(kernel)}::{kernel.name}"
-        call = translated_call(callee, given, signature.bindings)
-    statements = [*_allocations(function, group, backend), indent(f"{call};")]
-    computed = "\n".join([*statements, f"  return {_result_expression(function, group)};"])
-    lines = f"{first_statements(wrapper, backend)}{device_lines(function, wrapper.name, backend)}"
-    body = f"{lines}\n{hooked_body(wrapper, backend, computed)}"
-    return f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n{body}\n}}\n}} // anonymous namespace"
-
-
-def passed_outs(function: NativeFunction, group: NativeFunctionsGroup, backend: Backend) -> tuple[Expression, ...]:
-    """What the wrapper of an overload passes as the out arguments of the kernel: new tensors, or `self`."""
-    is_functional = function.kind is SchemaKind.functional
-    names = {argument.name for argument in group.out.arguments.out}
-    return tuple(
-        [
-            Expression(binding.name if is_functional else "self", binding.role, binding.type)
-            for binding in backend.kernel_signature(group.out).bindings
-            if binding.name in names
-        ]
-    )
-
-
-def _allocations(function: NativeFunction, group: NativeFunctionsGroup, backend: Backend) -> list[str]:
-    """Statements that make new outputs, each without elements."""
-    if function.kind is not SchemaKind.functional:
-        return []
-    allocation = allocation_of(backend)
-    assert allocation is not None, "backends with derived overloads allocate their outputs"
-    empty = f"{allocation.function.format('')}({{0}}, {_like_outputs(function)}.options())"
-    return [f"  at::Tensor {argument.name} = {empty};" for argument in group.out.arguments.out]
-
-
-def _result_expression(function: NativeFunction, group: NativeFunctionsGroup) -> str:
-    if function.kind is SchemaKind.inplace:
-        return "self"
-    names = [argument.name for argument in group.out.arguments.out]
-    if len(names) == 1:
-        return names[0]
-    return f"::std::make_tuple({', '.join([f'std::move({name})' for name in names])})"
+from opwright.model.native_function import NativeFunction
 
 
 def plain_wrapper(function: NativeFunction, kind: WrapperKind, backend: Backend) -> KernelWrapper:
@@ -114,41 +30,19 @@ def wrapper_name(function: NativeFunction, backend: Backend) -> str:
 
 def definition(wrapper: KernelWrapper, backend: Backend) -> str:
     """The wrapper's definition."""
-    if wrapper.kind is WrapperKind.out:
-        return out_wrapper_definition(wrapper, backend)
     if wrapper.kind is WrapperKind.refusal:
         return _refusing(wrapper)
-    if wrapper.kind is WrapperKind.functional:
-        return _copying(wrapper, backend)
+    if wrapper.kind is not WrapperKind.kernel:
+        return backend.derived_definition(wrapper)
     return (
         f"namespace {{\n{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"{first_statements(wrapper, backend)}{device_lines(wrapper.function, wrapper.name, backend)}\n"
-        f"{_kernel_statements(wrapper, backend)}\n"
+        f"{backend.first_statements(wrapper)}{device_lines(wrapper.function, wrapper.name, backend)}\n"
+        f"{backend.kernel_statements(wrapper)}\n"
         "}\n} // anonymous namespace"
     )
 
 
-def _kernel_statements(wrapper: KernelWrapper, backend: Backend) -> str:
-    """Statements that call the kernel and return its result, with what is around the call."""
-    function, additions = wrapper.function, wrapper.additions
-    if additions is not None and additions.callees:
-        # Few wrappers need this module.
-        from opwright.emit.aten.register.kernel_calls import chosen_kernel_body
-
-        return hooked_body(wrapper, backend, chosen_kernel_body(wrapper, backend, additions))
-    kernel = backend.kernels[function]
-    wanted = backend.kernel_signature(function).bindings
-    callee = backend.callees.get(function) or f"{backend.owner(kernel)}::{kernel.name}"
-    passed = backend.passed.get(function, {})
-    given: list[AvailableValue] = [
-        Expression(passed[binding.name], binding.role, binding.type) if binding.name in passed else binding
-        for binding in wrapper.signature.bindings
-    ]
-    return hooked_call(wrapper, backend, translated_call(callee, tuple(given), wanted))
-
-
 def _refusing(wrapper: KernelWrapper) -> str:
-    """Wrapper of an in-place function without a meta kernel, which accepts meta tensors and does nothing."""
     written = wrapper.function.arguments.self_arg
     name = written.name if written is not None else "self"
     return (
@@ -158,42 +52,3 @@ def _refusing(wrapper: KernelWrapper) -> str:
         f"  return {name};\n"
         "}"
     )
-
-
-#: The functions that copy the result of the functional overload into an argument, by the kind of the overload.
-_COPIES: Final = {SchemaKind.inplace: "at::_copy_from", SchemaKind.out: "at::_copy_from_and_resize"}
-
-
-def _copying(wrapper: KernelWrapper, backend: Backend) -> str:
-    function = wrapper.function
-    group = function.group
-    assert group is not None, "only overloads of a group are made from the functional one"
-    functional = plain_wrapper(group.functional, WrapperKind.kernel, backend)
-    call = translated_call(functional.name, wrapper.signature.bindings, functional.signature.bindings)
-    result = f"{wrapper.name}_tmp"
-    copies, returned = _copied_results(wrapper, result)
-    return (
-        f"{wrapper.signature.definition(wrapper.name)} {{\n"
-        f"  auto {result} = {call};\n"
-        f"  {copies}\n"
-        f"  return {returned};\n"
-        "}"
-    )
-
-
-def _copied_results(wrapper: KernelWrapper, result: str) -> tuple[str, str]:
-    """Statements that copy all results, and the expression that the wrapper returns."""
-    function = wrapper.function
-    copy = _COPIES[function.kind]
-    names = public_api.return_names(function)
-    if len(names) > 1:
-        lines = [f"{copy}(std::get<{index}>({result}), {name});" for index, name in enumerate(names)]
-        return "\n  ".join(lines), f"{wrapper.signature.returns.text}({', '.join(names)})"
-    if names:
-        return f"{copy}({result}, {names[0]});", names[0]
-    # Overloads that write to lists return nothing.
-    out = function.arguments.out[0]
-    if out.type.list_like is None:
-        return f"{copy}({result}, {out.name});", ""
-    loop = f"    for (int64_t i = 0; i < {result}.size(); ++i) {{\n        {copy}({result}[i], {out.name}[i]);\n    }}"
-    return loop, ""

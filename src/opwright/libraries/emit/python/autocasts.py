@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.emit.registrations import AUTOCAST
+from opwright.emit.autocast import AUTOCAST
 from opwright.libraries.emit.autocast import DevicePolicy, autocast_policies
 from opwright.libraries.emit.python.registrations import (
     functions_module,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.convention.dispatcher import returned_arguments, returns_arguments
+from opwright.convention.dispatcher import returned_arguments
 from opwright.libraries.declared_outputs import depends_on_values
+from opwright.libraries.emit.meta_kernels import returns_arguments
 from opwright.libraries.emit.python.output_text import allocation, check_statements, written_check
 from opwright.libraries.emit.python.registrations import functions_module, parameters_of
 from opwright.libraries.emit.requirements import operator_name, outputs_of_written

@@ -9,9 +9,9 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from opwright.convention.dispatcher import returned_arguments
-from opwright.emit.aten.functional_forms import by_root, functional_form
+from opwright.emit.checks import functional_form
 from opwright.libraries.emit.math_bits import needs_kernels
-from opwright.libraries.emit.parts import has_own_kernel
+from opwright.libraries.emit.parts import by_root, has_own_kernel
 from opwright.libraries.emit.python.autograd_functions import RecordedCall, divided, redispatch
 from opwright.libraries.emit.python.registrations import (
     PackageModule,

@@ -3,16 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
+from opwright.backends.hook_statements import filled_text, hook_values
 from opwright.convention import public_api
-from opwright.cpp.binding import Expression, WantedBinding
+from opwright.cpp.binding import Binding, Expression, WantedBinding
 from opwright.cpp.c_types import CType
-from opwright.cpp.translation import AvailableValue, TypeConversion, translate_with
-from opwright.emit.aten.backend import Backend, KernelCallee, KernelWrapper, WrapperAdditions
-from opwright.emit.aten.register.hooks import filled_text, hook_values, indent
-from opwright.source.records import NamedTuple
+from opwright.cpp.signature import Signature
+from opwright.cpp.text import indent
+from opwright.cpp.translation import AvailableValue, Solver, TypeConversion
+from opwright.emit.aten.backend import Backend, KernelWrapper
+from opwright.model.hooks import Hook
+from opwright.source.records import NamedTuple, frozen_fields
 
 _RESULT = "opwright_kernel_result"
+
+
+class KernelCallee(NamedTuple):
+    """A kernel that a wrapper calls: the C++ function, its signature, and conversions of types besides PyTorch's.
+
+    `family` is the name by which a selector's statements refer to the kernel.
+    """
+
+    function: str
+    signature: Signature
+    conversions: tuple[TypeConversion, ...] = ()
+    family: str = ""
+
+
+@frozen_fields
+class WrapperAdditions:
+    """What plug-ins add to a wrapper.
+
+    `hooks` stand inside those of the backend file. `callees` are the kernels in place of the usual one; with several,
+    `selection` has the statements that choose. `includes` are the headers that the code needs.
+    """
+
+    hooks: tuple[Hook, ...] = ()
+    callees: tuple[KernelCallee, ...] = ()
+    selection: str = ""
+    includes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.hooks or self.callees)
 
 
 class KernelResult(NamedTuple):
@@ -88,3 +121,43 @@ def _expression(statements: str, result: KernelResult) -> str:
     if statements == f"return {call};" and ";" not in call:
         return call
     return f"[&]() -> {result.type.text} {{\n{indent(statements)}\n}}()"
+
+
+class _ConvertingSolver(Solver):
+    """Finds expressions also by further conversions, which are preferred to those of PyTorch."""
+
+    __slots__ = ("_conversions",)
+
+    def __init__(
+        self,
+        given: Sequence[AvailableValue],
+        wanted: Sequence[Binding | WantedBinding],
+        conversions: tuple[TypeConversion, ...],
+    ) -> None:
+        super().__init__(given, wanted)
+        self._conversions = conversions
+
+    def conversion(self, role: str, type: CType) -> str | None:
+        for conversion in self._conversions:
+            text = self.direct(role, conversion.given) if conversion.wanted is type else None
+            if text is not None:
+                return conversion.form.replace("{0}", text)
+        return super().conversion(role, type)
+
+
+@cache
+def translate_with(
+    conversions: tuple[TypeConversion, ...],
+    given: tuple[AvailableValue, ...],
+    wanted: tuple[Binding | WantedBinding, ...],
+) -> tuple[str, ...]:
+    """Translates with further conversions.
+
+    >>> from opwright.cpp import c_types
+    >>> shape = c_types.base("acme::Shape")
+    >>> sizes = Expression("size", "size", c_types.SYMINT_ARRAY_REF)
+    >>> to_shape = TypeConversion(shape, c_types.SYMINT_ARRAY_REF, "acme::shape({0})")
+    >>> translate_with((to_shape,), (sizes,), (WantedBinding("size", shape),))
+    ('acme::shape(size)',)
+    """
+    return _ConvertingSolver(given, wanted, conversions).expressions()

@@ -1,31 +1,19 @@
-"""What plug-ins add to the code around the kernels of backends, and what runs ask of their plug-ins."""
+"""What plug-ins add to the code around the kernels of backends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
-from opwright.convention import dispatcher
-from opwright.cpp import c_types
-from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
-from opwright.emit.registrations import Registration
 from opwright.model.extra_values import ExtraValues
-from opwright.model.hooks import HOOK_VALUES, HookPosition, Implementation, exists_at
+from opwright.model.hooks import HookPosition, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument
 from opwright.source.lazy import lazy_pattern
 from opwright.source.records import Copyable, NamedTuple, frozen_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from opwright.dialects.dialect import LoadContext
-
-    # Every run imports this module, and few have plug-ins.
-    from opwright.source.text import SourceFile
 
 #: A name in braces. Names in other braces of C++ have a blank before them.
 PLACEHOLDER: Final = lazy_pattern(r"\{([A-Za-z_]\w*)\}")
@@ -102,29 +90,6 @@ class WrapperHook:
         return f"<wrapper hook {self.position.name}>"
 
 
-def hook_problem(text: object, position: HookPosition) -> str:
-    """What is wrong with a result of a hook's function, if anything is.
-
-    >>> hook_problem("acme::log({result});", HookPosition.before)
-    'code with `{result}`, which does not exist there'
-    >>> hook_problem("acme::log({nmae});", HookPosition.before)
-    'code with `{nmae}`, which is no value of hooks; braces of C++ have a blank before the name'
-    """
-    if text is None:
-        return ""
-    if not isinstance(text, str):
-        return f"a `{type(text).__name__}`, not a text or None"
-    names = [match[1] for match in PLACEHOLDER.finditer(text)]
-    for name in names:
-        if name not in HOOK_VALUES:
-            return f"code with `{{{name}}}`, which is no value of hooks; braces of C++ have a blank before the name"
-        if not exists_at(name, position):
-            return f"code with `{{{name}}}`, which does not exist there"
-    if text.strip() and position is HookPosition.around and "call" not in names:
-        return "code without `{call}`, so that the kernel never runs"
-    return ""
-
-
 class KernelCandidate(NamedTuple):
     """A kernel that a selector may choose: the name of its family, and the C++ function."""
 
@@ -158,6 +123,25 @@ class KernelSelector(Copyable):
 
     def __repr__(self) -> str:
         return f"<kernel selector {self.name}>"
+
+
+class Registration(NamedTuple):
+    """A kernel that is registered for an operator under a dispatch key.
+
+    `operator` is the operator's name with its overload; without one, `kernel` is the fallback of the key, and
+    `namespace` is `_`. `kernel` is a C++ expression, and a function if there is a `macro` that registers it in place of
+    `m.impl`. `condition` is a C++ expression that is evaluated when the library is loaded. `breaks_line`: the kernel is
+    on a line of its own. `includes` are the headers that the other texts need.
+    """
+
+    namespace: str
+    key: str
+    operator: str
+    kernel: str
+    condition: str = ""
+    macro: str = ""
+    breaks_line: bool = True
+    includes: tuple[str, ...] = ()
 
 
 RegistrationChange: TypeAlias = Callable[[Registration, WrapperFacts | None], Registration | Sequence[Registration]]
@@ -194,22 +178,7 @@ class KernelConvention(Copyable):
         return f"<kernel convention {self.name}>"
 
 
-def cpp_type(text: str) -> CType:
-    """The C++ type with this name, spelt with its namespace.
-
-    >>> cpp_type("acme::Tensor").text
-    'acme::Tensor'
-    """
-    return c_types.base(text)
-
-
-def usual_signature(function: NativeFunction) -> Signature:
-    """Signature that the kernel of a backend has without a convention: the dispatcher's, with integers."""
-    return dispatcher.concrete_signature(function)
-
-
 Part = TypeVar("Part")
-PluginType = TypeVar("PluginType")
 
 
 @frozen_fields
@@ -231,42 +200,11 @@ class EmitExtensions(NamedTuple):
     registration_changes: tuple[Extension[RegistrationChange], ...] = ()
     kernel_conventions: tuple[Extension[KernelConvention], ...] = ()
 
+    @property
+    def extensions(self) -> EmitExtensions:
+        """The record itself, which plug-ins of version 1 of the API read from a job."""
+        return self
+
 
 #: What a run without plug-ins adds.
 NO_EXTENSIONS: Final = EmitExtensions()
-
-
-class RunPlugins(Generic[PluginType]):
-    """What a run asks of plug-ins. These are the answers where there are none; the room of plug-ins has its own."""
-
-    __slots__ = ()
-
-    def activate(self, plugins: Sequence[PluginType]) -> None:
-        """Make these plug-ins the active ones. Raises FaultsFound with all faults of what they add."""
-
-    def with_their_keys(self, context: LoadContext) -> LoadContext:
-        """Context of a loader with what the active plug-ins declare and read."""
-        return context
-
-    @property
-    def extensions(self) -> EmitExtensions:
-        """What the active plug-ins add to wrappers and registrations."""
-        return NO_EXTENSIONS
-
-    def template(self, name: str) -> SourceFile:
-        """Template of an active plug-in, whose name is `PLUGIN:FILE`. Raises Fault if there is none."""
-        raise AssertionError(f"there are no plug-ins, and so no template `{name}`")
-
-    def sources(self, plugins: Sequence[PluginType]) -> list[str]:
-        """Paths of the sources of plug-ins."""
-        del plugins
-        return []
-
-    def identities(self, plugins: Sequence[PluginType]) -> list[list[str]]:
-        """What identifies plug-ins: their names, and fingerprints of their sources."""
-        del plugins
-        return []
-
-
-#: The answers of a house without plug-ins.
-NO_PLUGINS: Final[RunPlugins[Any]] = RunPlugins()

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
+from opwright.backends.extensions import PLACEHOLDER
 from opwright.convention import dispatcher
-from opwright.emit.aten.backend import NO_CHOICES, Backend, KernelWrapper
-from opwright.emit.extensions import PLACEHOLDER
-from opwright.model.hooks import Hook, HookPosition
+from opwright.cpp.text import indent
+from opwright.emit.aten.backend import Backend, KernelWrapper
+from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
+from opwright.source.records import NamedTuple
 
 #: The boxed function of generated sources that runs the CPU's kernel of an operator.
 FALLBACK_FUNCTION: Final = "run_on_cpu"
@@ -33,56 +35,45 @@ def hook_headers(hooks: Iterable[Hook]) -> list[str]:
     return [_HEADER] if any("result" in hook.passes or "{result}" in hook.text for hook in hooks) else []
 
 
-def has_hooks(function: NativeFunction, backend: Backend) -> bool:
-    """Whether the wrapper of an overload has hooks of a backend file."""
-    return any(_applies(hook, function, backend) for hook in backend.choices.head.hooks)
+class Surroundings(NamedTuple):
+    """What is around the call of a wrapper's kernel: hooks, the first of which is the outermost one.
+
+    With `cpu_on_error`, the wrapper runs the CPU's kernel if the call throws.
+    """
+
+    hooks: tuple[Hook, ...]
+    cpu_on_error: bool
 
 
-def first_statements(wrapper: KernelWrapper, backend: Backend) -> str:
-    """Lines of a wrapper before the device check; empty if no hook has any, and no check of arguments."""
-    check = backend.checks.get(wrapper.function, "")
-    checks = f"{indent(check)}\n" if check else ""
-    if backend.choices is NO_CHOICES:
-        return checks
-    hooks = [hook for hook in _hooks(wrapper, backend) if hook.position is HookPosition.before_check]
-    if not hooks:
-        return checks
+def statements_before_check(wrapper: KernelWrapper, backend: Backend, hooks: Iterable[Hook]) -> str:
+    """Lines of a wrapper before the device check; empty if no hook has any."""
+    before = [hook for hook in hooks if hook.position is HookPosition.before_check]
+    if not before:
+        return ""
     values = hook_values(wrapper, backend)
-    return checks + indent("\n".join([_hook_text(hook, values) for hook in hooks])) + "\n"
+    return indent("\n".join([_hook_text(hook, values) for hook in before])) + "\n"
 
 
-def hooked_call(wrapper: KernelWrapper, backend: Backend, call: str) -> str:
-    """Statements of a wrapper from a call of its kernel, which is an expression."""
-    if not _is_surrounded(wrapper, backend):
-        return f"  return {call};"
-    return _statements(wrapper, backend, f"return {call};", call)
-
-
-def hooked_body(wrapper: KernelWrapper, backend: Backend, body: str) -> str:
-    """Statements of a wrapper from those that compute and return its result; without hooks, these alone."""
-    if not _is_surrounded(wrapper, backend):
-        return body
-    return _statements(wrapper, backend, body, _closure_call(body, wrapper))
-
-
-def _is_surrounded(wrapper: KernelWrapper, backend: Backend) -> bool:
-    """Whether anything is around the call of a wrapper's kernel."""
-    if backend.choices is NO_CHOICES:
-        return False
-    return bool(_hooks(wrapper, backend)) or backend.entry_options(wrapper.function).cpu_on_error
-
-
-def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) -> str:
-    hooks = _hooks(wrapper, backend)
+def surrounded_statements(
+    wrapper: KernelWrapper, backend: Backend, surroundings: Surroundings, body: str, call: str
+) -> str:
+    """Statements of a wrapper from those that compute and return its result, which may be those of a call alone."""
+    if call:
+        body = f"return {call};"
+    else:
+        call = _closure_call(body, wrapper)
     values = hook_values(wrapper, backend)
-    if backend.entry_options(wrapper.function).cpu_on_error:
+    if surroundings.cpu_on_error:
         body = _with_fallback(wrapper, backend, call)
         call = _closure_call(body, wrapper)
-    for hook in reversed([hook for hook in hooks if hook.position is HookPosition.around]):
+    by_position: dict[HookPosition, list[Hook]] = {position: [] for position in HookPosition}
+    for hook in surroundings.hooks:
+        by_position[hook.position].append(hook)
+    for hook in reversed(by_position[HookPosition.around]):
         body = _hook_text(hook, {**values, "call": call})
         call = _closure_call(body, wrapper)
-    before = [_hook_text(hook, values) for hook in hooks if hook.position is HookPosition.before]
-    after = [_hook_text(hook, values) for hook in hooks if hook.position is HookPosition.after]
+    before = [_hook_text(hook, values) for hook in by_position[HookPosition.before]]
+    after = [_hook_text(hook, values) for hook in by_position[HookPosition.after]]
     if after:
         returned = f"\nreturn {_RESULT};" if _has_result(wrapper) else ""
         first = f"decltype(auto) {_RESULT} = {call};" if _has_result(wrapper) else f"{call};"
@@ -90,15 +81,9 @@ def _statements(wrapper: KernelWrapper, backend: Backend, body: str, call: str) 
     return indent("\n".join([*before, body]))
 
 
-def _hooks(wrapper: KernelWrapper, backend: Backend) -> list[Hook]:
-    """Hooks of a wrapper: those of the file, in its order, and then those of plug-ins."""
-    all_hooks = backend.choices.head.hooks
-    hooks = [hook for hook in all_hooks if _applies(hook, wrapper.function, backend)] if all_hooks else []
-    return hooks if wrapper.additions is None else [*hooks, *wrapper.additions.hooks]
-
-
-def _applies(hook: Hook, function: NativeFunction, backend: Backend) -> bool:
-    if hook.kinds and backend.entry_options(function).implementation not in hook.kinds:
+def applies(hook: Hook, function: NativeFunction, backend: Backend, implementation: Implementation) -> bool:
+    """Whether a hook of a file is one of the wrapper of an overload that is implemented so."""
+    if hook.kinds and implementation not in hook.kinds:
         return False
     if hook.keys and not {backend.key.name, backend.display_name} & {*hook.keys}:
         return False
@@ -193,8 +178,3 @@ def _own_class(function: NativeFunction) -> str:
 def _closure_call(body: str, wrapper: KernelWrapper) -> str:
     """An expression that runs statements and has the value that they return."""
     return f"[&]() -> {wrapper.signature.returns.text} {{\n{indent(body)}\n}}()"
-
-
-def indent(text: str) -> str:
-    """Statements, two columns further to the right."""
-    return "\n".join([f"  {line}" if line else line for line in text.split("\n")])
