@@ -24,7 +24,7 @@ from opwright.plugins.lint import EntryNodes, Operators
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.text import SourceFile
 from opwright.tools.check.lints import OPERATOR_LINTS
-from opwright.tools.codes import CPP_KEYWORD
+from opwright.tools.tool_codes import CPP_KEYWORD
 from tests.conformance.inputs import reference_package
 from tests.conformance.mutate import base_name, split_entries
 from tests.dialects.loading import TAGS, load_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.backends.codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL
+from opwright.backends.backend_codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UNDECLARED_KERNEL, UNEXPORTED_KERNEL
 from opwright.backends.emit import dispatch_functions
 from opwright.backends.emit import registrations as register_sources
 from opwright.backends.emit.checks import check_inherited_kernels

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.lazy.checks import check_lazy
@@ -134,9 +134,9 @@ ENTRIES = """\
 @pytest.mark.parametrize(
     ("name", "names", "code"),
     [
-        ("make_pair", USUAL, codes.RESULTS_WITHOUT_TENSOR),
-        ("make_pair", OWN, codes.RESULTS_WITHOUT_TENSOR),
-        ("frob_copy", USUAL, codes.LAZY_COPY_WITHOUT_KERNEL),
+        ("make_pair", USUAL, backend_codes.RESULTS_WITHOUT_TENSOR),
+        ("make_pair", OWN, backend_codes.RESULTS_WITHOUT_TENSOR),
+        ("frob_copy", USUAL, backend_codes.LAZY_COPY_WITHOUT_KERNEL),
     ],
 )
 def test_kernels_that_cannot_be_generated_are_refused(name: str, names: LazyNames, code: str) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from opwright.backends.codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
+from opwright.backends.backend_codes import NO_SELECTOR, SELECTION, UNKNOWN_CONVENTION, UNTRANSLATABLE
 from opwright.backends.emit.checks import check_wrappers
 from opwright.backends.emit.sections import registered_units, section_files
 from opwright.backends.extensions import (

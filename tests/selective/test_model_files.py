@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opwright.mobile.codes import MODEL_DAMAGED
+from opwright.mobile.mobile_codes import MODEL_DAMAGED
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.program_file import operators_of
 from opwright.source.diagnostic import Diagnostics

@@ -45,8 +45,8 @@ from opwright.tools.check.formats import (
 )
 from opwright.tools.check.settings import NO_SETTINGS, Settings, find_settings, load_settings, matching_files
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
-from opwright.tools.codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.tools.files.file_kinds import expand_folders
+from opwright.tools.tool_codes import UNKNOWN_CODE, UNKNOWN_DIALECT
 from opwright.workspace.user_files import finish_killed_runs
 
 _FORMATS: Final = ("text", "short", "json", "sarif", "github", "lintrunner")

@@ -18,7 +18,7 @@ import shlex
 from typing import Final
 
 from opwright.cli import console
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.project import taken_package, write_project
 from opwright.source.diagnostic import Diagnostics
@@ -57,7 +57,9 @@ def run(arguments: argparse.Namespace, sink: Diagnostics) -> int:
         tell(os.path.normpath(path))
     if kind == "backend" and (package := taken_package(arguments.name)):
         message = f"the package of the device `{arguments.name}` is `{package}`, which is another package"
-        sink.warning(codes.TAKEN_PACKAGE, message, None, help=f"choose another name, such as `my{arguments.name}`")
+        sink.warning(
+            library_codes.TAKEN_PACKAGE, message, None, help=f"choose another name, such as `my{arguments.name}`"
+        )
     tell("", "Build it and test it:", "")
     if folder != ".":
         tell(f"  {shlex.join(['cd', folder])}")

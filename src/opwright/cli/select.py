@@ -16,7 +16,7 @@ import os
 from opwright.cli.arguments import add_input_arguments, not_empty, repeated
 from opwright.cli.input_arguments import open_named_inputs
 from opwright.cli.runs import current_manifest, drop_in_run_of
-from opwright.mobile.codes import NOT_KEPT
+from opwright.mobile.mobile_codes import NOT_KEPT
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.terminal import print_document, visible
 

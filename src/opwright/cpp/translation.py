@@ -188,7 +188,7 @@ class Solver:
         self._copies = copies
 
     def expressions(self) -> tuple[str, ...]:
-        """Expressions of all wanted values. Raises Untranslatable if there is none of one."""
+        """Expressions of all wanted values. Raises Untranslatable if one has none."""
         return tuple([self._expression(value.role, value.type) for value in self._wanted])
 
     def _expression(self, role: str, type: CType) -> str:

@@ -17,11 +17,11 @@ from opwright.emit.family import Family
 from opwright.emit.registry import FAMILIES
 from opwright.plugins.active import ACTIVE
 from opwright.plugins.code_pages import PLUGIN_CODES, Code, find_code, is_plugin_code
-from opwright.plugins.codes import MISSING_FOLDER, NAME_CLASH, WRONG_API, WRONG_ROW
 from opwright.plugins.discovery import load_plugin
 from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.lint import BackendLint, OperatorLint
 from opwright.plugins.plugin import API_VERSION, Plugin
+from opwright.plugins.plugin_codes import MISSING_FOLDER, NAME_CLASH, WRONG_API, WRONG_ROW
 from opwright.plugins.safe_rows import (
     CallGuard,
     emit_extensions,

@@ -13,8 +13,8 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from opwright.plugins.codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.plugins.plugin import Plugin
+from opwright.plugins.plugin_codes import DOES_NOT_LOAD, NOT_A_PLUGIN, UNKNOWN_PLUGIN
 from opwright.plugins.sources import (
     describe_error,
     module_files,

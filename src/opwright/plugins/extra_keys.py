@@ -11,7 +11,7 @@ from opwright.dialects.field import FLAG, PLACES, TEXT, Field, JsonSchema, choic
 from opwright.dialects.names import CPP_WORDS, IDENTIFIER
 from opwright.dialects.values import Releases
 from opwright.model.extra_values import ExtraValue, ExtraValues
-from opwright.plugins import codes
+from opwright.plugins import plugin_codes
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean, shorten
 from opwright.source.expect import check_unique_keys
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -69,7 +69,7 @@ class KeyType(ABC):
         if isinstance(node, Scalar) and "string" in self.words and node.kind != "null":
             help = f'write `"{shorten(node.value)}"` with quotes if it is text'
         message = f"`{place.path}` is {node.description}, not {self.words}"
-        place.fault(codes.VALUE_TYPE, message, node.span, label=f"expected {self.words}", help=help)
+        place.fault(plugin_codes.VALUE_TYPE, message, node.span, label=f"expected {self.words}", help=help)
         return None
 
     @abstractmethod
@@ -134,7 +134,10 @@ class Choice(KeyType):
         if node.value not in self._choices:
             help = did_you_mean(node.value, self._choices, f"write {self.words}")
             place.fault(
-                codes.PLUGIN_UNKNOWN_WORD, f"`{place.path}` cannot be `{shorten(node.value)}`", node.span, help=help
+                plugin_codes.PLUGIN_UNKNOWN_WORD,
+                f"`{place.path}` cannot be `{shorten(node.value)}`",
+                node.span,
+                help=help,
             )
         return node.value
 
@@ -162,12 +165,12 @@ class _Cpp(KeyType):
         if self._part in ("identifier", "name"):
             parts = [text] if self._part == "identifier" else text.removeprefix("::").split("::")
             if not all(IDENTIFIER.fullmatch(part) and part not in CPP_WORDS for part in parts):
-                place.fault(codes.PLUGIN_CPP_TEXT, f"`{shorten(text)}` is not {self.words}", node.span)
+                place.fault(plugin_codes.PLUGIN_CPP_TEXT, f"`{shorten(text)}` is not {self.words}", node.span)
             return text
         fault = find_cpp_fault(text, has_statements=self._part == "statements")
         if fault is not None:
             at = node.span_of(fault.start, fault.end) if text.strip() else node.span
-            place.fault(codes.PLUGIN_CPP_TEXT, f"`{place.path}` is not {self.words}: {fault.message}", at)
+            place.fault(plugin_codes.PLUGIN_CPP_TEXT, f"`{place.path}` is not {self.words}: {fault.message}", at)
         return text.strip()
 
 
@@ -217,7 +220,7 @@ class Fields(KeyType):
             if name not in declared:
                 help = did_you_mean(name, declared, "there are " + ", ".join([f"`{key}`" for key in declared]))
                 place.fault(
-                    codes.PLUGIN_UNKNOWN_KEY, f"unknown key `{name}` in `{place.path}`", key_node.span, help=help
+                    plugin_codes.PLUGIN_UNKNOWN_KEY, f"unknown key `{name}` in `{place.path}`", key_node.span, help=help
                 )
         given = {name: entry for name, entry in nodes.items() if name in declared}
         values: dict[str, ExtraValue] = {}
@@ -227,7 +230,7 @@ class Fields(KeyType):
             else:
                 values[name] = plain_value(key.default)
                 if key.is_required:
-                    place.fault(codes.PLUGIN_MISSING_KEY, f"`{place.path}` has no `{name}`", node.span)
+                    place.fault(plugin_codes.PLUGIN_MISSING_KEY, f"`{place.path}` has no `{name}`", node.span)
         return ExtraValues(values, given)
 
 
@@ -457,7 +460,7 @@ class ExtraKeyReader:
             else:
                 values[name] = extra.default
                 if extra.is_required and not field_sink.has_errors:
-                    place.fault(codes.PLUGIN_MISSING_KEY, f"the key `{name}` is missing", at)
+                    place.fault(plugin_codes.PLUGIN_MISSING_KEY, f"the key `{name}` is missing", at)
         releases.sink.extend(field_sink)
         return None if field_sink.has_errors else ExtraValues(values, given)
 

@@ -8,7 +8,7 @@ from typing import Final
 from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
 from opwright.plugins.built_nodes import NodeValue, node_at, part_of
-from opwright.plugins.codes import NOT_TAKEN
+from opwright.plugins.plugin_codes import NOT_TAKEN
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.records import NamedTuple
 

@@ -33,9 +33,9 @@ from opwright.guests import guest_rows
 from opwright.model.catalog import PartialCatalog
 from opwright.model.hooks import HOOK_VALUES, HookPosition, exists_at
 from opwright.model.native_function import NativeFunction
-from opwright.plugins.codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.plugin import Plugin
+from opwright.plugins.plugin_codes import EMITTER_MISFIT, KEY_TAKEN, NAME_CLASH, RAISED, WRONG_RESULT
 from opwright.plugins.sources import (
     definition_span,
     describe_error,

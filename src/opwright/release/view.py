@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import TYPE_CHECKING
 
 from opwright.release.store import NATIVE_OPS, AotFolder
@@ -60,7 +61,9 @@ class Inputs:
 
     def with_store(self, store: Store) -> Inputs:
         """The release's inputs, as another store reads them."""
-        return Inputs(store, self.origin, self.version_text, self.root)
+        inputs = copy(self)
+        inputs._store, inputs._texts, inputs._members, inputs._digest = store, {}, {}, None
+        return inputs
 
     def __repr__(self) -> str:
         return f"Inputs({self.origin!r}, version {self.version_text})"

@@ -1,4 +1,4 @@
-"""Diagnostic codes of the compiler: a name for each kind of fault. Those of a wing are in its own `codes.py`.
+"""Diagnostic codes of the compiler: a name for each kind of fault. A wing has a module of its own.
 
 `E` is an error, `W` a warning, and the next two digits are the subject. What a code means stands in its page
 `opwright/source/diagnostics/CODE.md`, with its title, an example and the fix.

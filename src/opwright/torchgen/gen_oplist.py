@@ -12,7 +12,7 @@ from json import loads
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
-from opwright.mobile.codes import DEBUG_INFO_WRONG
+from opwright.mobile.mobile_codes import DEBUG_INFO_WRONG
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.merging import check_overloads, listed_paths, union_of
 from opwright.mobile.selective.mobile_headers import mobile_header, model_registration

@@ -13,7 +13,7 @@ from opwright.cli.runs import drop_in_run_of, run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
 from opwright.incremental.identity import RunIdentity
-from opwright.mobile.codes import FORMATTER_FAILED, NO_FORMATTER
+from opwright.mobile.mobile_codes import FORMATTER_FAILED, NO_FORMATTER
 from opwright.mobile.static_runtime.formatting import NAME, FormatterFailed, find_formatter, formatter_facts, formatting
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.source.diagnostic import Fault

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opwright.source.codes import CHANGED_MEANWHILE
-from opwright.tools import codes
+from opwright.tools import tool_codes
 from opwright.tools.check.fixes import FIXES
 from tests.tools.check.cases import CheckCase, check, load_cases, outcome
 
@@ -34,13 +34,13 @@ def test_fixed_files_have_no_fix_left(case: CheckCase, tmp_path: Path) -> None:
 def test_every_code_and_fix_has_a_case() -> None:
     """Each code of the command is reported in a case, and each fix changes a file of one."""
     reports = "".join([case.report for case in CASES])
-    own = {code for code in vars(codes).values() if isinstance(code, str) and code[1:3] == "22"}
+    own = {code for code in vars(tool_codes).values() if isinstance(code, str) and code[1:3] == "22"}
     assert {code for code in {*own, CHANGED_MEANWHILE} if f"[{code}]" not in reports} == {
         CHANGED_MEANWHILE,
-        codes.BACKWARD_LACKS,
-        codes.SETTINGS_SYNTAX,
-        codes.WRONG_SETTING,
-        codes.UNKNOWN_CODE,
+        tool_codes.BACKWARD_LACKS,
+        tool_codes.SETTINGS_SYNTAX,
+        tool_codes.WRONG_SETTING,
+        tool_codes.UNKNOWN_CODE,
     }
     fixed_reports = "".join([case.report for case in CASES if case.fixed])
     assert not [code for code in FIXES if f"[{code}]" not in fixed_reports]

@@ -16,7 +16,7 @@ from opwright.cli.main import main
 from opwright.release.inputs import open_inputs
 from opwright.source.codes import CHANGED_MEANWHILE
 from opwright.source.diagnostic import FaultsFound
-from opwright.tools import codes
+from opwright.tools import tool_codes
 from opwright.tools.check.checking import CheckRequest
 from opwright.tools.check.checking import check as run_check
 from opwright.tools.check.findings import CheckedFiles, find
@@ -220,7 +220,7 @@ def test_wrong_codes_are_reported(tmp_path: Path) -> None:
     """Codes that do not exist are errors, not a selection of nothing."""
     write(tmp_path, "pad.yaml", KEYWORD)
     for option in ("--select", "--ignore", "--extend-select"):
-        assert f"error[{codes.UNKNOWN_CODE}]" in check([*SMALL, option, "W2299", "pad.yaml"], tmp_path)
+        assert f"error[{tool_codes.UNKNOWN_CODE}]" in check([*SMALL, option, "W2299", "pad.yaml"], tmp_path)
 
 
 def test_text_from_standard_input(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.entry_fields import (
     LASTING_FIELDS,
     PYTORCH_KERNELS,
@@ -101,19 +101,19 @@ def split_entry(item: Node, context: LoadContext) -> EntryNode | None:
         message = f"the entry is {item.description}, not the name of an operator"
         is_plain = isinstance(item, Scalar) and item.kind != "null"
         help = f'write `"{item.span.text}"` if it is a name' if is_plain else ""
-        context.sink.error(codes.BACKEND_ENTRY_SHAPE, message, item.span, help=help)
+        context.sink.error(backend_codes.BACKEND_ENTRY_SHAPE, message, item.span, help=help)
         return None
     name, options = item.entries[0]
     if context.tolerant:
         message = "PyTorch's generator takes names of operators alone"
-        context.sink.error(codes.OWN_DIALECT, message, item.span, help=OWN_HELP)
+        context.sink.error(backend_codes.OWN_DIALECT, message, item.span, help=OWN_HELP)
     elif len(item.entries) > 1:
         return _flat_entry(item, context)
     elif not isinstance(options, MappingNode):
         message = f"the options of `{name.value}` are {options.description}, not a mapping"
         help = f"write `- {name.value}`" if isinstance(options, Scalar) and options.kind == "null" else ""
         at = options.span if options.span.text else name.span
-        context.sink.error(codes.BACKEND_ENTRY_SHAPE, message, at, help=help)
+        context.sink.error(backend_codes.BACKEND_ENTRY_SHAPE, message, at, help=help)
     else:
         check_unique_keys(options, context.sink)
         return EntryNode(name, options.entries)
@@ -128,10 +128,12 @@ def _flat_entry(item: MappingNode, context: LoadContext) -> EntryNode | None:
     first = rest[0][0]
     if not isinstance(value, Scalar) or value.kind != "null" or first.value not in options:
         message = f"the entry is a mapping with {len(item.entries)} keys, not with the name of an operator alone"
-        sink.error(codes.BACKEND_ENTRY_SHAPE, message, first.span)
+        sink.error(backend_codes.BACKEND_ENTRY_SHAPE, message, first.span)
         return None
     message = f"`{first.value}` is beside `{name.value}`, not one of its options"
-    sink.warning(codes.EARLIER_FORM, message, first.span, help="indent the options under the name of the operator")
+    sink.warning(
+        backend_codes.EARLIER_FORM, message, first.span, help="indent the options under the name of the operator"
+    )
     check_unique_keys(MappingNode(item.file, first.start, item.end, rest), sink)
     return EntryNode(name, rest)
 
@@ -147,14 +149,14 @@ def _load_entry(node: EntryNode, section: SectionContext) -> BackendEntry | None
         entry.keys[option] = key
         if option != key.value:
             message = f"`{key.value}` is called `{option}` now"
-            entry.warning(codes.EARLIER_FORM, message, key.span, help=f"write `{option}`")
+            entry.warning(backend_codes.EARLIER_FORM, message, key.span, help=f"write `{option}`")
         if option in READERS:
             value = releases.value(node_value, option)
             if value is not None:
                 READERS[option](value, entry)
         elif key.value not in _LASTING_NAMES and (extra_keys is None or key.value not in extra_keys):
             help = did_you_mean(key.value, _option_names(extra_keys))
-            entry.fault(codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
+            entry.fault(backend_codes.UNKNOWN_OPTION, f"unknown option `{key.value}`", key.span, help=help)
     if extra_keys is not None:
         values = extra_keys.read(node.options, node.name.span, releases)
         if values is None:
@@ -176,9 +178,9 @@ def _report_repeated(first: BackendEntry, again: BackendEntry, context: LoadCont
     also = [Label(first.span, "first here", primary=False)]
     message = f"`{again.function.name}` is in the section twice"
     if context.tolerant:
-        context.sink.warning(codes.BACKEND_REPEATED_ENTRY_WARNING, message, again.span, also=also)
+        context.sink.warning(backend_codes.BACKEND_REPEATED_ENTRY_WARNING, message, again.span, also=also)
     else:
-        context.sink.error(codes.BACKEND_REPEATED_ENTRY, message, again.span, also=also)
+        context.sink.error(backend_codes.BACKEND_REPEATED_ENTRY, message, again.span, also=also)
 
 
 def check_entry(entry: BackendEntryBuilder) -> None:
@@ -191,7 +193,9 @@ def check_entry(entry: BackendEntryBuilder) -> None:
     if entry.families and is_structured:
         # Its shape function would run before one is chosen.
         message = f"the structured kernel of `{entry.function.name}` can be in one family only"
-        entry.fault(codes.FAMILY, message, entry.key_span("family"), help="name one family, or delete `structured`")
+        entry.fault(
+            backend_codes.FAMILY, message, entry.key_span("family"), help="name one family, or delete `structured`"
+        )
     match entry.options.implementation:
         case Implementation.structured | Implementation.stub:
             _check_structured(entry)
@@ -204,7 +208,7 @@ def check_entry(entry: BackendEntryBuilder) -> None:
     _check_composite(entry)
     if entry.options.policy and entry.section.kind.name != "autocast":
         message = f"`{entry.section.kind.name}` has no policies"
-        entry.fault(codes.NEEDS_OPTION, message, entry.key_span("policy"), help="move the entry to `autocast`")
+        entry.fault(backend_codes.NEEDS_OPTION, message, entry.key_span("policy"), help="move the entry to `autocast`")
     _check_kernel_names(entry)
     _check_repeated_facts(entry)
 
@@ -212,7 +216,7 @@ def check_entry(entry: BackendEntryBuilder) -> None:
 def _check_need(entry: BackendEntryBuilder, option: str, has_option: bool, needed: str, has_needed: bool) -> None:
     if has_option and not has_needed:
         message = f"`{option}` needs `{needed}: true`"
-        entry.fault(codes.NEEDS_OPTION, message, entry.key_span(option), help=f"add `{needed}: true`")
+        entry.fault(backend_codes.NEEDS_OPTION, message, entry.key_span(option), help=f"add `{needed}: true`")
 
 
 def _check_structured(entry: BackendEntryBuilder) -> None:
@@ -221,28 +225,28 @@ def _check_structured(entry: BackendEntryBuilder) -> None:
     at = entry.key_span(option)
     if not function.in_structured_group:
         message = f"`{function.name}` is not structured in PyTorch"
-        entry.fault(codes.NOT_STRUCTURED, message, at, help=f"delete `{option}`")
+        entry.fault(backend_codes.NOT_STRUCTURED, message, at, help=f"delete `{option}`")
     elif not function.structured:
         message = f"`{function.name}` is made from the structured kernel of `{function.structured_delegate}`"
         help = f"write `{function.structured_delegate}` in place of `{function.name}`"
-        entry.fault(codes.NOT_STRUCTURED, message, entry.name.span, help=help)
+        entry.fault(backend_codes.NOT_STRUCTURED, message, entry.name.span, help=help)
     elif not entry.section.kind.is_dense:
         message = f"`{entry.section.kind.name}` cannot have structured kernels"
-        entry.fault(codes.NOT_STRUCTURED, message, at, help="move the entry to `supported`")
+        entry.fault(backend_codes.NOT_STRUCTURED, message, at, help="move the entry to `supported`")
     elif not entry.head.out_is_primary:
         message = f"`{option}` needs `use_out_as_primary: true`"
         help = "add `use_out_as_primary: true` to the head of the file"
-        entry.fault(codes.NEEDS_OUT_AS_PRIMARY, message, at, help=help)
+        entry.fault(backend_codes.NEEDS_OUT_AS_PRIMARY, message, at, help=help)
     elif option == "stub" and shared_kernel(function) is None:
         message = f"PyTorch has no kernel of `{function.name}` that devices share"
-        entry.fault(codes.NO_INHERITED_KERNEL, message, at, help="write `structured: true` and a kernel")
+        entry.fault(backend_codes.NO_INHERITED_KERNEL, message, at, help="write `structured: true` and a kernel")
 
 
 def _check_fallback(entry: BackendEntryBuilder) -> None:
     if entry.function.is_view and not entry.head.options.fallback_copies_views:
         message = f"`{entry.function.name}` is a view, and the CPU's result is a copy"
         help = "write `inherit: shared`" if shared_kernel(entry.function) is not None else "write a kernel"
-        entry.fault(codes.FALLBACK_VIEW, message, entry.key_span("fallback"), help=help)
+        entry.fault(backend_codes.FALLBACK_VIEW, message, entry.key_span("fallback"), help=help)
 
 
 def _check_kernel(entry: BackendEntryBuilder) -> None:
@@ -253,12 +257,14 @@ def _check_kernel(entry: BackendEntryBuilder) -> None:
         at = entry.key_span("inherit")
         if kernel is None:
             name, source = entry.function.name, "the CPU and CUDA alike" if entry.source == "shared" else entry.source
-            entry.fault(codes.NO_INHERITED_KERNEL, f"PyTorch has no kernel of `{name}` for {source}", at, help=help)
+            entry.fault(
+                backend_codes.NO_INHERITED_KERNEL, f"PyTorch has no kernel of `{name}` for {source}", at, help=help
+            )
         elif kernel.structured:
             message = f"PyTorch's kernel of `{entry.function.name}` is structured"
             is_shared = shared_kernel(entry.function) is not None
             help = "write `stub: true`" if is_shared else "write `structured: true` and a kernel"
-            entry.fault(codes.NO_INHERITED_KERNEL, message, at, help=help)
+            entry.fault(backend_codes.NO_INHERITED_KERNEL, message, at, help=help)
     elif entry.kernel.rpartition("::")[0] == PYTORCH_KERNELS and not _is_of_author(entry):
         entry.set_options(implementation=Implementation.inherited)
 
@@ -290,12 +296,12 @@ def _check_composite(entry: BackendEntryBuilder) -> None:
         message = f"`{function.name}` consists of other operators, and loses its derivative with a kernel of its own"
         help = "" if entry.section.load.tolerant else "write `override_composite: true`, or delete the entry"
         if is_own_dialect(entry.head):
-            entry.fault(codes.COMPOSITE_OVERRIDE, message, entry.name.span, help=help)
+            entry.fault(backend_codes.COMPOSITE_OVERRIDE, message, entry.name.span, help=help)
         else:
-            entry.warning(codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span, help=help)
+            entry.warning(backend_codes.COMPOSITE_OVERRIDE_WARNING, message, entry.name.span, help=help)
     elif options.override_composite and not function.has_composite_implicit:
         message = f"`{function.name}` is no composite operator, so `override_composite` has no effect"
-        entry.warning(codes.NO_EFFECT, message, entry.key_span("override_composite"))
+        entry.warning(backend_codes.NO_EFFECT, message, entry.key_span("override_composite"))
 
 
 def is_differentiated_inside(function: NativeFunction) -> bool:
@@ -315,7 +321,7 @@ def _check_kernel_names(entry: BackendEntryBuilder) -> None:
     for option in ("family", "kernel_name"):
         if reason and option in entry.keys:
             message = f"`{option}` has no effect, because `{reason}` says which kernel runs"
-            entry.warning(codes.NO_EFFECT, message, entry.key_span(option))
+            entry.warning(backend_codes.NO_EFFECT, message, entry.key_span(option))
     family = entry.head.families.get(entry.family, KernelFamily())
     if not reason and entry.kernel_name and entry.kernel_name == pattern_name(entry, family):
         _report_repeated_fact("kernel_name", entry)
@@ -326,7 +332,7 @@ def _check_repeated_facts(entry: BackendEntryBuilder) -> None:
     function, options, head = entry.function, entry.options, entry.head
     if options.device_guard and not head.device_guard:
         message = "`device_guard` has no effect, because the head of the file has no `device_guard: true`"
-        entry.warning(codes.NO_EFFECT, message, entry.key_span("device_guard"))
+        entry.warning(backend_codes.NO_EFFECT, message, entry.key_span("device_guard"))
     elif options.device_guard is not None and options.device_guard == (function.device_guard and head.device_guard):
         _report_repeated_fact("device_guard", entry)
     head_checks = head.device_guard if head.options.device_check is None else head.options.device_check
@@ -342,4 +348,4 @@ def _report_repeated_fact(option: str, entry: BackendEntryBuilder) -> None:
         # The author of the file did not write the option.
         return
     message = f"`{option}` repeats what holds for `{entry.function.name}` without it"
-    entry.warning(codes.REPEATS_INHERITED, message, entry.key_span(option), help=f"delete `{option}`")
+    entry.warning(backend_codes.REPEATS_INHERITED, message, entry.key_span(option), help=f"delete `{option}`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.dialect.inherited import SHARED, SOURCES, inherited_kernel
 from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
@@ -97,7 +97,7 @@ class BackendEntryBuilder:
             return
         message = f"`{self.way.value}` and `{option}` are two ways to implement `{self.name.value}`"
         also = (Label(self.way.span, "the other one", primary=False),)
-        self.fault(codes.TWO_WAYS, message, key.span, also=also, help="delete one of them")
+        self.fault(backend_codes.TWO_WAYS, message, key.span, also=also, help="delete one of them")
 
 
 OptionReader: TypeAlias = Callable[[Node, BackendEntryBuilder], None]
@@ -254,12 +254,12 @@ def _read_family(node: Node, entry: BackendEntryBuilder) -> None:
         if family and not IDENTIFIER.fullmatch(family):
             # The text of a selector names it in braces.
             message = f"a list of families cannot have `{family}`, which is not a C++ identifier"
-            entry.fault(codes.FAMILY, message, item.span, help="give the family another name")
+            entry.fault(backend_codes.FAMILY, message, item.span, help="give the family another name")
         elif families.count(family) > 1:
-            entry.fault(codes.FAMILY, f"`{family}` is in the list twice", item.span, help="delete one of them")
+            entry.fault(backend_codes.FAMILY, f"`{family}` is in the list twice", item.span, help="delete one of them")
             break
     if not families:
-        entry.fault(codes.FAMILY, "the list of families is empty", node.span, help="delete `family`")
+        entry.fault(backend_codes.FAMILY, "the list of families is empty", node.span, help="delete `family`")
     entry.families = tuple(families)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.entry_fields import FUNC
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.dialects.dialect import LoadContext
@@ -40,7 +40,9 @@ def load_foreign_operators(head: HeadBuilder, context: LoadContext) -> dict[str,
         first = schemas.setdefault(name.value, func)
         if first.value != func.value:
             message = f"`{name.value}` has another schema above"
-            context.sink.error(codes.FOREIGN_SCHEMA, message, func.span, help="write the same schema everywhere")
+            context.sink.error(
+                backend_codes.FOREIGN_SCHEMA, message, func.span, help="write the same schema everywhere"
+            )
     namespaces: dict[str, list[MappingNode]] = {}
     for operator, func in schemas.items():
         entry = MappingNode(func.file, func.start, func.end, [(Scalar(func.file, func.start, func.start, FUNC), func)])
@@ -67,11 +69,11 @@ def _is_schema_of(name: Scalar, func: Scalar, grammar: Grammar, sink: Diagnostic
     namespace, colons, own_name = name.value.partition("::")
     if not colons or namespace == PYTORCH.namespace:
         message = f"`{name.value}` has its schema in PyTorch"
-        sink.error(codes.FOREIGN_SCHEMA, message, func.span, help=f"delete `{FUNC}`")
+        sink.error(backend_codes.FOREIGN_SCHEMA, message, func.span, help=f"delete `{FUNC}`")
         return False
     if IDENTIFIER.fullmatch(namespace) is None or namespace in CPP_WORDS:
         message = f"`{namespace}` is not the name of a namespace"
-        sink.error(codes.FOREIGN_SCHEMA, message, name.span_of(0, len(namespace)))
+        sink.error(backend_codes.FOREIGN_SCHEMA, message, name.span_of(0, len(namespace)))
         return False
     try:
         stated, start = read_namespace(func.value, grammar)
@@ -82,7 +84,7 @@ def _is_schema_of(name: Scalar, func: Scalar, grammar: Grammar, sink: Diagnostic
     if (stated or namespace, schema_name) == (namespace, own_name):
         return True
     message = f"the schema is not that of `{name.value}`"
-    sink.error(codes.FOREIGN_SCHEMA, message, func.span_of(0, len(func.value.partition("(")[0])))
+    sink.error(backend_codes.FOREIGN_SCHEMA, message, func.span_of(0, len(func.value.partition("(")[0])))
     return False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.head_fields import HEAD_FIELDS, OWN_FIELDS, READERS, HeadBuilder
 from opwright.backends.dialect.tolerated import read_as_generator
 from opwright.dialects.dialect import LoadContext
@@ -52,7 +52,9 @@ def read_head(root: Node, context: LoadContext) -> HeadBuilder:
         if key.value == PLUGINS and not context.tolerant:
             report_plugins(key.span, sink)
         elif key.value in OWN_FIELDS:
-            sink.error(codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP)
+            sink.error(
+                backend_codes.OWN_DIALECT, f"PyTorch's generator has no key `{key.value}`", key.span, help=OWN_HELP
+            )
         else:
             help = did_you_mean_key(key, root, [*names, *extra_names])
             sink.error(BACKEND_UNKNOWN_KEY, f"unknown key `{key.value}`", key.span, help=help)
@@ -66,7 +68,7 @@ def _other_form(root: Node, message: str, context: LoadContext) -> Fault:
     readers = [f"`{reader.name}`" for reader in context.backend_readers]
     notes = [f"no reader of the run's plug-ins recognises it: {', '.join(readers)}"] if readers else ()
     help = "" if context.tolerant else _PLUGIN_HELP
-    return Fault.at(codes.BACKEND_FILE_SHAPE, message, root.span.first_line, notes=notes, help=help)
+    return Fault.at(backend_codes.BACKEND_FILE_SHAPE, message, root.span.first_line, notes=notes, help=help)
 
 
 def _read_extra_keys(head: HeadBuilder, extra_keys: ExtraKeys | None, context: LoadContext) -> None:
@@ -106,5 +108,5 @@ def read_vendor_file(root: Node, context: LoadContext) -> Node:
             [f"the reader `{reader.name}`{plugin}" for reader, plugin in zip(readers, plugins, strict=True)]
         )
         message = f"{names} both read `{root.file.path}`"
-        raise Fault.at(codes.TWO_READERS, message, root.span, help="name one of the plug-ins alone")
+        raise Fault.at(backend_codes.TWO_READERS, message, root.span, help="name one of the plug-ins alone")
     return readers[0].rewrite(root, context) if readers else root

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.head import is_own_dialect
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.dialect.sections import SECTIONS
@@ -39,14 +39,14 @@ def check_names(head: HeadBuilder, context: LoadContext) -> None:
         parts = node.value.split("::") if kind == "namespace" else [node.value]
         if context.tolerant and len(parts) > _LEVELS:
             message = f"`{node.value}` has more than two levels"
-            context.sink.error(codes.NAMESPACE_DEPTH, message, node.span)
+            context.sink.error(backend_codes.NAMESPACE_DEPTH, message, node.span)
         wrong = [part for place, part in enumerate(parts) if not _is_cpp_name(part, kind, is_outermost=not place)]
         if wrong:
             message = f"`{shorten(wrong[0])}` is not the name of a C++ {kind}"
             if context.tolerant and _NAME_LIKE.fullmatch(node.value):
-                context.sink.warning(codes.CPP_NAME_WARNING, message, node.span)
+                context.sink.warning(backend_codes.CPP_NAME_WARNING, message, node.span)
             else:
-                context.sink.error(codes.CPP_NAME, message, node.span)
+                context.sink.error(backend_codes.CPP_NAME, message, node.span)
 
 
 def _is_cpp_name(name: str, kind: str, *, is_outermost: bool) -> bool:
@@ -63,20 +63,22 @@ def check_empty(head: HeadBuilder, *, is_written: bool) -> None:
         message = "nothing is written, because no section has an operator"
         if head.sections.get("autograd") and not is_own_dialect(head):
             message = "nothing is written for `autograd`, because `supported` has no operator"
-        head.sink.warning(codes.EMPTY_SECTION, message, place)
+        head.sink.warning(backend_codes.EMPTY_SECTION, message, place)
 
 
 def check_unwritten(head: HeadBuilder, context: LoadContext) -> None:
     """Warn of a file without operators, for which PyTorch's generator writes nothing. It looks up the Autograd key."""
     if not head.sections.get("autograd"):
         place = head.span("supported" if "supported" in head.spans else "backend")
-        context.sink.warning(codes.EMPTY_SECTION, "nothing is written, because `supported` has no operator", place)
+        context.sink.warning(
+            backend_codes.EMPTY_SECTION, "nothing is written, because `supported` has no operator", place
+        )
         return
     message = "nothing is written for `autograd`, because `supported` has no operator"
-    context.sink.warning(codes.EMPTY_SECTION, message, head.span("autograd"))
+    context.sink.warning(backend_codes.EMPTY_SECTION, message, head.span("autograd"))
     key = f"{SECTIONS['autograd'].prefix}{head.backend}"
     if head.backend and key not in KEYS:
-        context.sink.error(codes.UNKNOWN_BACKEND, f"there is no dispatch key `{key}`", head.span("backend"))
+        context.sink.error(backend_codes.UNKNOWN_BACKEND, f"there is no dispatch key `{key}`", head.span("backend"))
 
 
 def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection], own_names: Iterable[str]) -> None:
@@ -97,12 +99,12 @@ def check_hooks(head: HeadBuilder, sections: Sequence[BackendSection], own_names
             if key.value not in keys:
                 message = f"no section has the dispatch key `{key.value}`"
                 help = suggested_key(key.value, keys, "there are " + ", ".join([f"`{name}`" for name in keys]))
-                head.sink.error(codes.HOOK, message, key.span, help=help)
+                head.sink.error(backend_codes.HOOK, message, key.span, help=help)
         for pattern in hook.names:
             if not any(fnmatchcase(name, pattern.value) for name in operators):
                 message = f"no operator with an entry has a name like `{pattern.value}`"
                 help = did_you_mean(pattern.value, operators)
-                head.sink.warning(codes.NO_EFFECT, message, pattern.span, help=help)
+                head.sink.warning(backend_codes.NO_EFFECT, message, pattern.span, help=help)
 
 
 #: The sections whose entries PyTorch's generator reads.
@@ -117,15 +119,15 @@ def check_symint(head: HeadBuilder, context: LoadContext) -> None:
         if name.value not in names or name.kind != "str":
             message, help = f"`{name.value or 'null'}` is in no section", did_you_mean(name.value, names)
             if context.tolerant:
-                context.sink.warning(codes.UNUSED_SYMINT_WARNING, message, name.span, help=help)
+                context.sink.warning(backend_codes.UNUSED_SYMINT_WARNING, message, name.span, help=help)
             else:
-                context.sink.error(codes.UNUSED_SYMINT, message, name.span, help=help)
+                context.sink.error(backend_codes.UNUSED_SYMINT, message, name.span, help=help)
         elif name.value in first:
             message, also = f"`{name.value}` is in `symint` twice", [first[name.value]]
             if context.tolerant:
-                context.sink.warning(codes.BACKEND_REPEATED_ENTRY_WARNING, message, name.span, also=also)
+                context.sink.warning(backend_codes.BACKEND_REPEATED_ENTRY_WARNING, message, name.span, also=also)
             else:
-                context.sink.error(codes.BACKEND_REPEATED_ENTRY, message, name.span, also=also)
+                context.sink.error(backend_codes.BACKEND_REPEATED_ENTRY, message, name.span, also=also)
         first.setdefault(name.value, Label(name.span, "first here", primary=False))
 
 
@@ -149,7 +151,7 @@ def _check_mixed_groups(sections: Iterable[BackendSection], sink: Diagnostics) -
             if owner is not section:
                 message = f"`{entry.function.name}` is in `{section.name}`, `{first.function.name}` in `{owner.name}`"
                 also = [Label(first.span, "the other entry", primary=False)]
-                sink.error(codes.MIXED_GROUP, message, entry.span, also=also)
+                sink.error(backend_codes.MIXED_GROUP, message, entry.span, also=also)
 
 
 def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnostics) -> None:
@@ -169,7 +171,7 @@ def _check_derived_overloads(sections: Sequence[BackendSection], sink: Diagnosti
                 )
                 also = [Label(source.span, "the functional overload", primary=False)]
                 help = f"write it in `{section.name}` too, or both in one section"
-                sink.error(codes.MIXED_GROUP, message, entry.span, also=also, help=help)
+                sink.error(backend_codes.MIXED_GROUP, message, entry.span, also=also, help=help)
 
 
 def _is_functional(entry: BackendEntry) -> bool:
@@ -188,7 +190,7 @@ def check_kernels(sections: Iterable[BackendSection], sink: Diagnostics) -> None
                 message = f"`{entry.function.name}` has the same kernel `{entry.kernel.name}` for two dispatch keys"
                 also = [Label(owner.span, "the other entry", primary=False)]
                 help = "give one of them another name with `kernel_name`"
-                sink.error(codes.SAME_KERNEL, message, entry.span, also=also, help=help)
+                sink.error(backend_codes.SAME_KERNEL, message, entry.span, also=also, help=help)
 
 
 def check_manual(sections: Iterable[BackendSection], head: HeadBuilder, sink: Diagnostics) -> None:
@@ -198,7 +200,7 @@ def check_manual(sections: Iterable[BackendSection], head: HeadBuilder, sink: Di
         if name.value in entries:
             also = [Label(entries[name.value].span, "the entry", primary=False)]
             message = f"`{name.value}` is in `manual`, and has an entry"
-            sink.error(codes.MANUAL_ENTRY, message, name.span, also=also, help="delete one of them")
+            sink.error(backend_codes.MANUAL_ENTRY, message, name.span, also=also, help="delete one of them")
 
 
 def check_derived_overloads(section: BackendSection, sink: Diagnostics) -> None:
@@ -211,7 +213,7 @@ def check_derived_overloads(section: BackendSection, sink: Diagnostics) -> None:
         if group is not None and promotes and is_kernel and group.functional not in kernels:
             message = f"the result of `{group.functional.name}` has the dtype of `self`, whatever the kernel computes"
             help = "write `structured: true`: PyTorch's shape function then chooses dtype and size"
-            sink.warning(codes.DERIVED_DTYPE, message, entry.span, help=help)
+            sink.warning(backend_codes.DERIVED_DTYPE, message, entry.span, help=help)
 
 
 def check_structured_kernels(section: BackendSection, sink: Diagnostics) -> None:
@@ -225,7 +227,7 @@ def check_structured_kernels(section: BackendSection, sink: Diagnostics) -> None
         if owner is not None and owner is not entry and not entry.options.callee:
             message = f"`{entry.function.name}` follows from the structured kernel of `{owner.function.name}`"
             also = [Label(owner.span, "the structured kernel", primary=False)]
-            sink.error(codes.DERIVED_OVERLOAD, message, entry.span, also=also, help="delete this entry")
+            sink.error(backend_codes.DERIVED_OVERLOAD, message, entry.span, also=also, help="delete this entry")
     _check_names(list(owners.values()), sink)
 
 
@@ -238,7 +240,7 @@ def _check_names(structured: list[BackendEntry], sink: Diagnostics) -> None:
             both = f"`{entry.function.name}` and `{owner.function.name}`"
             message = f"{both} have the same class `structured_{entry.kernel.name}`"
             also = [Label(owner.span, "the other operator", primary=False)]
-            sink.error(codes.BACKEND_SAME_CLASS, message, entry.span, also=also, help=_renaming(entry, owner))
+            sink.error(backend_codes.BACKEND_SAME_CLASS, message, entry.span, also=also, help=_renaming(entry, owner))
 
 
 def _renaming(entry: BackendEntry, owner: BackendEntry) -> str:

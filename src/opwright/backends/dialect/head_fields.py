@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.hooks import HOOK_FIELDS, HookNode, read_hooks
 from opwright.backends.dialect.inherited import (
     INHERITED_FIELDS,
@@ -229,12 +229,12 @@ def _read_torch(node: Node, head: HeadBuilder) -> None:
     except RangeFault as fault:
         message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
         at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
-        head.sink.error(codes.BACKEND_TORCH_RANGE, message, at, help=fault.help(scalar.value))
+        head.sink.error(backend_codes.BACKEND_TORCH_RANGE, message, at, help=fault.help(scalar.value))
         return
     if not head.torch.includes(head.rules.version):
         message = f"the backend is for PyTorch `{scalar.value}`, and this run is for {head.rules.version}"
         help = "choose another release with `--torch` or `--release`"
-        head.sink.error(codes.BACKEND_TORCH_EXCLUDED, message, scalar.span, help=help)
+        head.sink.error(backend_codes.BACKEND_TORCH_EXCLUDED, message, scalar.span, help=help)
 
 
 def _read_guard(node: Node, head: HeadBuilder) -> None:
@@ -290,7 +290,7 @@ def _read_symint(node: Node, head: HeadBuilder) -> None:
         if isinstance(item, Scalar):
             head.symint.append(item)
         else:
-            head.sink.error(codes.BACKEND_ENTRY_SHAPE, f"the name is {item.description}", item.span)
+            head.sink.error(backend_codes.BACKEND_ENTRY_SHAPE, f"the name is {item.description}", item.span)
 
 
 def _read_kernel_name(node: Node, head: HeadBuilder) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.texts import read_code, read_part, read_qualified_name, read_word
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
 from opwright.dialects.values import read_fields
@@ -65,7 +65,7 @@ def _read_hook(item: Node, sink: Diagnostics) -> HookNode | None:
         return None
     if ("text" in fields) == ("call" in fields):
         message = f"the hook has {'both' if 'text' in fields else 'neither'} of `text` and `call`"
-        sink.error(codes.HOOK, message, item.span, help="write one of them")
+        sink.error(backend_codes.HOOK, message, item.span, help="write one of them")
         return None
     where = (read_fields(fields["where"], "where", WHERE_FIELDS, sink) or {}) if "where" in fields else {}
     lists = {name: expect_strings(value, f"`{name}`", sink) or [] for name, value in where.items()}
@@ -88,7 +88,7 @@ def _read_passed(fields: Mapping[str, Node], position: HookPosition, sink: Diagn
     if node is None:
         return ()
     if "call" not in fields:
-        sink.error(codes.HOOK, "only a hook with `call` passes values", node.span, help="delete `pass`")
+        sink.error(backend_codes.HOOK, "only a hook with `call` passes values", node.span, help="delete `pass`")
         return ()
     words = []
     for scalar in expect_strings(node, "`pass`", sink) or ():
@@ -111,10 +111,12 @@ def _read_statements(node: Node, position: HookPosition, sink: Diagnostics) -> s
                 return ""
         elif help := did_you_mean(match[1], HOOK_VALUES):
             # Braces of C++ may have any name in them.
-            sink.warning(codes.HOOK_VALUE, f"`{{{match[1]}}}` is no value of hooks, and stays as it is", at, help=help)
+            sink.warning(
+                backend_codes.HOOK_VALUE, f"`{{{match[1]}}}` is no value of hooks, and stays as it is", at, help=help
+            )
     if position is HookPosition.around and "call" not in names:
         message = "the text around the call does not contain `{call}`, so the kernel never runs"
-        sink.error(codes.HOOK, message, node.span, help="write `return {call};` where the kernel runs")
+        sink.error(backend_codes.HOOK, message, node.span, help="write `return {call};` where the kernel runs")
         return ""
     return text
 
@@ -126,7 +128,7 @@ def _exists(value: str, position: HookPosition, scalar: Scalar, sink: Diagnostic
     where = "before" if position is HookPosition.before_check else position.name
     if value == "result":
         help = "the text has the result of `{call}`" if position is HookPosition.around else "write `at: after`"
-        sink.error(codes.HOOK, f"`result` does not exist {where} the call", scalar.span, help=help)
+        sink.error(backend_codes.HOOK, f"`result` does not exist {where} the call", scalar.span, help=help)
     else:
-        sink.error(codes.HOOK, f"`call` is not {where} the call", scalar.span, help="write `at: around`")
+        sink.error(backend_codes.HOOK, f"`call` is not {where} the call", scalar.span, help="write `at: around`")
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.sections import SectionKind
 from opwright.backends.dialect.texts import read_identifier, read_part, read_qualified_name
 from opwright.dialects.field import TEXT, Field
@@ -55,10 +55,10 @@ def _read_family(key: Scalar, node: Node, cpp_namespace: str, sink: Diagnostics)
     if ("namespace" in fields) == ("class" in fields):
         count = "both" if "class" in fields else "neither"
         message = f"the family `{key.value}` has {count} of `namespace` and `class`"
-        sink.error(codes.FAMILY, message, key.span, help="write the one that has the kernels")
+        sink.error(backend_codes.FAMILY, message, key.span, help="write the one that has the kernels")
     elif "namespace" in fields and "cpp_namespace" in fields:
         message = f"the family `{key.value}` has no class that `cpp_namespace` could be the namespace of"
-        sink.error(codes.FAMILY, message, fields["cpp_namespace"].span, help="delete `cpp_namespace`")
+        sink.error(backend_codes.FAMILY, message, fields["cpp_namespace"].span, help="delete `cpp_namespace`")
     pattern = read_pattern(fields["kernel_name"], sink) if "kernel_name" in fields else ""
     convention = read_convention(fields["convention"], "convention", sink) if "convention" in fields else None
     if "class" not in fields:
@@ -95,12 +95,12 @@ def read_pattern(node: Node, sink: Diagnostics) -> str:
             wanted = ", ".join([f"`{{{name}}}`" for name in PLACEHOLDERS])
             help = did_you_mean(match[1], PLACEHOLDERS, f"there are {wanted}")
             at = scalar.span_of(*match.span(1)) if match[1] else scalar.span_of(*match.span())
-            sink.error(codes.KERNEL_PATTERN, f"`{match[1]}` is no part of a kernel name", at, help=help)
+            sink.error(backend_codes.KERNEL_PATTERN, f"`{match[1]}` is no part of a kernel name", at, help=help)
             return ""
     if IDENTIFIER.fullmatch(_PLACEHOLDER.sub("x", scalar.value)):
         return scalar.value
     message, example = f"`{scalar.value}` is not a pattern of C++ names", "write it like `{name}` or `acme_{name}`"
-    sink.error(codes.KERNEL_PATTERN, message, scalar.span, help=example)
+    sink.error(backend_codes.KERNEL_PATTERN, message, scalar.span, help=example)
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.dialect import loader as backend_loader
 from opwright.backends.dialect.tolerated import has_operators
@@ -100,7 +100,7 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     file_sink = Diagnostics()
     backends = backend_loader.load([file], context._replace(sink=file_sink))
     # Graphs of lazy tensors have nodes for composite operators, as those of PyTorch's backend do.
-    context.sink.extend([fault for fault in file_sink if fault.code != codes.COMPOSITE_OVERRIDE_WARNING])
+    context.sink.extend([fault for fault in file_sink if fault.code != backend_codes.COMPOSITE_OVERRIDE_WARNING])
     root = load_yaml(file)
     if not isinstance(root, MappingNode):
         return None
@@ -110,13 +110,15 @@ def _load_file(file: SourceFile, context: LoadContext) -> LazyBackend | None:
     non_native = [_non_native_node(item, context) for item in _items(root, "non_native", sink)]
     if not has_operators(root):
         place = root.get("full_codegen") or root.get("supported") or root
-        sink.error(codes.LAZY_NO_OPERATORS, "the file has no operators for the backend's dispatch key", place.span)
+        sink.error(
+            backend_codes.LAZY_NO_OPERATORS, "the file has no operators for the backend's dispatch key", place.span
+        )
     supported = backends[0].section("supported") if backends else None
     if supported is None:
         return None
     entry = root.entry("class_name")
     if entry is not None:
-        sink.warning(codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
+        sink.warning(backend_codes.CLASS_NAME_IGNORED, "`class_name` has no effect on lazy tensors", entry[0].span)
     return LazyBackend(
         # Lazy tensors always have the same class.
         backends[0].replace(class_name=None),
@@ -144,9 +146,9 @@ def _node_entry(node: Node, context: LoadContext) -> NodeEntry | None:
         help = did_you_mean(name.value, [function.name.text for function in catalog.functions])
         message = f"there is no operator `{name.value}`"
         if context.tolerant:
-            context.sink.warning(codes.UNKNOWN_NODE_WARNING, message, name.span, help=help)
+            context.sink.warning(backend_codes.UNKNOWN_NODE_WARNING, message, name.span, help=help)
         else:
-            context.sink.error(codes.UNKNOWN_NODE, message, name.span, help=help)
+            context.sink.error(backend_codes.UNKNOWN_NODE, message, name.span, help=help)
     return None
 
 
@@ -155,13 +157,13 @@ def _non_native_node(node: Node, context: LoadContext) -> NonNativeNode | None:
     sink = context.sink
     if not isinstance(node, MappingNode):
         message = f"the entry is {node.description}, not a mapping with `func`"
-        sink.error(codes.NON_NATIVE_SHAPE, message, node.span)
+        sink.error(backend_codes.NON_NATIVE_SHAPE, message, node.span)
         return None
     check_unique_keys(node, sink)
     _check_fields(node, context)
     func = node.get("func")
     if func is None:
-        sink.error(codes.NON_NATIVE_SHAPE, "the entry has no `func`", node.span)
+        sink.error(backend_codes.NON_NATIVE_SHAPE, "the entry has no `func`", node.span)
         return None
     text = expect_string(func, "`func`", sink)
     schema = None if text is None else expect_schema(text, sink)
@@ -178,7 +180,7 @@ def _op_kind(node: Node | None, context: LoadContext) -> str:
     if context.tolerant and isinstance(node, Scalar) and node.kind != "str":
         value = "" if node.kind == "null" else str(node.python_value())
         message = f"`opkind` is {node.description}, not a text"
-        context.sink.warning(codes.TAKEN_VALUE, message, node.span)
+        context.sink.warning(backend_codes.TAKEN_VALUE, message, node.span)
         return value
     text = expect_string(node, "`opkind`", context.sink)
     return "" if text is None else text.value
@@ -190,9 +192,9 @@ def _check_fields(node: MappingNode, context: LoadContext) -> None:
             continue
         message, help = f"unknown field `{key.value}`", did_you_mean_key(key, node, _NODE_FIELDS)
         if context.tolerant:
-            context.sink.warning(codes.LAZY_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
+            context.sink.warning(backend_codes.LAZY_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
         else:
-            context.sink.error(codes.LAZY_UNKNOWN_FIELD, message, key.span, help=help)
+            context.sink.error(backend_codes.LAZY_UNKNOWN_FIELD, message, key.span, help=help)
 
 
 def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:
@@ -207,7 +209,7 @@ def _properties(node: Node | None, sink: Diagnostics) -> NodeProperties | None:
             return None
         if name.value not in PROPERTIES:
             help = did_you_mean(name.value, PROPERTIES)
-            sink.error(codes.UNKNOWN_PROPERTY, f"there is no property `{name.value}`", name.span, help=help)
+            sink.error(backend_codes.UNKNOWN_PROPERTY, f"there is no property `{name.value}`", name.span, help=help)
             return None
         properties = properties._replace(**PROPERTIES[name.value])
     return properties

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.entries import load_entries, refused_entry
 from opwright.backends.dialect.entry_fields import SectionContext
 from opwright.backends.dialect.head import is_own_dialect, read_head
@@ -143,14 +143,14 @@ def _backend_key(head: HeadBuilder, context: LoadContext) -> DispatchKey | None:
     if key is None and head.backend:
         help = suggested_key(head.backend, KEYS, "write `PrivateUse1`")
         message = f"there is no dispatch key `{head.backend}`"
-        context.sink.error(codes.UNKNOWN_BACKEND, message, head.span("backend"), help=help)
+        context.sink.error(backend_codes.UNKNOWN_BACKEND, message, head.span("backend"), help=help)
     if key is not None and key.name not in head.root.file.text:
         # A run that loads some operators has all with kernels for the keys that stand in the text of the file.
         context.operators.require_all()
     if key is not None and context.operators.kernels.get(key):
         message = f"PyTorch itself has kernels for `{key}`"
         context.sink.error(
-            codes.BACKEND_IN_USE,
+            backend_codes.BACKEND_IN_USE,
             message,
             head.span("backend"),
             help="write `PrivateUse1` if the kernels are outside PyTorch; those in its tree need no backend file",
@@ -234,5 +234,5 @@ def _report_unused(rule: InheritedKernels, *, has_operators: bool, section: Sect
     else:
         message = f"no operator has a name like `{rule.pattern}`"
     section.load.sink.warning(
-        codes.NO_EFFECT, message, rule.span, help="delete the rule, or give it `since` or `until`"
+        backend_codes.NO_EFFECT, message, rule.span, help="delete the rule, or give it `since` or `until`"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.dialects.dialect import LoadContext
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
@@ -41,10 +41,10 @@ class OperatorIndex(NamedTuple):
             return catalog[text]
         if text in self.own:
             message = f"`{text}` is one of the file's operators"
-            sink.error(codes.OWN_OPERATOR, message, name.span, help="write its kernels in its `dispatch`")
+            sink.error(backend_codes.OWN_OPERATOR, message, name.span, help="write its kernels in its `dispatch`")
         elif not catalog.may_lack(text):
             help = self._foreign_help(text) if is_foreign else self._help(text)
-            sink.error(codes.BACKEND_UNKNOWN_OPERATOR, f"there is no operator `{text}`", name.span, help=help)
+            sink.error(backend_codes.BACKEND_UNKNOWN_OPERATOR, f"there is no operator `{text}`", name.span, help=help)
         return None
 
     def _foreign_help(self, name: str) -> str | Suggestion:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.file_backend import OwnBackend
 from opwright.backends.hook_statements import hook_headers
@@ -71,13 +71,13 @@ def _sources(head: HeadBuilder, path: str, context: LoadContext) -> list[Library
     sources = [_inline_source(head, path, context.sink)] if head.root.get(OPERATORS) is not None else []
     for scalar in head.library_files:
         library_path = os.path.join(os.path.dirname(path), scalar.value)
-        file = read_named_file(scalar.value, path, scalar.span, codes.LIBRARY_FILE, context)
+        file = read_named_file(scalar.value, path, scalar.span, backend_codes.LIBRARY_FILE, context)
         if file is None:
             continue
         try:
             tree = load_yaml(file)
         except Fault as fault:
-            context.sink.error(codes.LIBRARY_FILE, fault.diagnostic.message, scalar.span)
+            context.sink.error(backend_codes.LIBRARY_FILE, fault.diagnostic.message, scalar.span)
             continue
         try:
             sources.append(LibrarySource(*read_head(tree, context.sink), library_path))

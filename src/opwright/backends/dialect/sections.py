@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.model.dispatch_key import LIBRARY_KEYS, DispatchKey, key_named
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
@@ -56,4 +56,4 @@ def section_key(kind: SectionKind, key: DispatchKey, at: Span) -> DispatchKey:
         message = f"`{key}` has no `{kind.prefix}` key, which `{kind.name}` needs"
         others = [other.removeprefix(kind.prefix) for other in LIBRARY_KEYS if other.startswith(kind.prefix)]
         help = "write `PrivateUse1`" if "PrivateUse1" in others else ""
-        raise Fault.at(codes.UNKNOWN_BACKEND, message, at, help=help) from None
+        raise Fault.at(backend_codes.UNKNOWN_BACKEND, message, at, help=help) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -24,7 +24,7 @@ def read_as_generator(root: MappingNode, sink: Diagnostics) -> MappingNode:
     """
     for match in _MERGE.finditer(root.file.text):
         message = "PyTorch's generator takes no merge keys"
-        sink.error(codes.MERGED, message, root.file.span(*match.span(1)), help="write the merged keys out")
+        sink.error(backend_codes.MERGED, message, root.file.span(*match.span(1)), help="write the merged keys out")
     rules: dict[str, _Reader] = {"class_name": _class_name, "full_codegen": _letters}
     if not has_operators(root):
         rules |= {"backend": _ignored_text, "cpp_namespace": _ignored_text}
@@ -53,7 +53,7 @@ def _class_name(node: Node, sink: Diagnostics) -> Node:
         return node
     value = str(node.python_value())
     message = f"`class_name` is {node.description}, which PyTorch's generator writes as `{value}`"
-    sink.warning(codes.TAKEN_VALUE, message, node.span)
+    sink.warning(backend_codes.TAKEN_VALUE, message, node.span)
     return _text(node, value)
 
 
@@ -68,7 +68,7 @@ def _letters(node: Node, sink: Diagnostics) -> Node:
     else:
         return node
     message = f"`full_codegen` is {node.description}, and PyTorch's generator takes {taken} for operators"
-    sink.warning(codes.TAKEN_VALUE, message, node.span, help="write a list")
+    sink.warning(backend_codes.TAKEN_VALUE, message, node.span, help="write a list")
     return SequenceNode(node.file, node.start, node.end, items)
 
 
@@ -81,7 +81,9 @@ def _ignored_text(node: Node, sink: Diagnostics) -> Node:
     """A text in place of a value that nothing reads; only nothing at all is missed."""
     if isinstance(node, Scalar) and node.kind in ("str", "null"):
         return node
-    sink.warning(codes.TAKEN_VALUE, f"{node.description}, not a text; nothing reads it without operators", node.span)
+    sink.warning(
+        backend_codes.TAKEN_VALUE, f"{node.description}, not a text; nothing reads it without operators", node.span
+    )
     return _text(node, str(node.python_value()))
 
 

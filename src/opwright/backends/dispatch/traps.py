@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.dialect.inherited import shared_kernel
 from opwright.backends.dispatch.device_kernels import DeviceKernels, Dispatch, composite_key
 from opwright.backends.emit.section_file import SectionFile
@@ -167,9 +167,9 @@ def device_dispatch(backend: ExternalBackend, job: Job, fallback: Fallback) -> D
 
 
 _CODES: Final = {
-    TrapKind.needed: codes.NEEDED_OPERATOR,
-    TrapKind.view_fallback: codes.LEFT_VIEW,
-    TrapKind.inplace_alone: codes.INPLACE_ALONE,
+    TrapKind.needed: backend_codes.NEEDED_OPERATOR,
+    TrapKind.view_fallback: backend_codes.LEFT_VIEW,
+    TrapKind.inplace_alone: backend_codes.INPLACE_ALONE,
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-from opwright.backends.codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
+from opwright.backends.backend_codes import NO_SELECTOR, SELECTION, UNTRANSLATABLE
 from opwright.backends.derived_wrappers import passed_outs
 from opwright.backends.emit.kernel_signatures import convention_named, signature_of
 from opwright.backends.emit.section_file import SectionAdditions, SectionFile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.emit.kernel_signatures import check_conventions
 from opwright.backends.emit.registrations import registration_faults
 from opwright.backends.emit.section_file import SectionFile
@@ -34,7 +34,9 @@ def check_wrappers(job: Job, sink: Diagnostics) -> None:
                 message = (
                     f"wrappers of lazy tensors cannot call the kernel of `{entry.function.name}`, which has {what}"
                 )
-                faults.error(codes.LAZY_KERNEL, message, entry.span, help="write one family without a convention")
+                faults.error(
+                    backend_codes.LAZY_KERNEL, message, entry.span, help="write one family without a convention"
+                )
             _check_declaration(entry, faults)
             _check_group(entry, file, faults)
         sink.extend(faults)
@@ -77,10 +79,10 @@ def check_inherited_kernels(job: Job, sink: Diagnostics) -> None:
         uses = _kernels(job).get(name)
         if uses is None:
             help = did_you_mean(name, _kernels(job), "name the header that declares it in `includes`")
-            sink.error(codes.UNDECLARED_KERNEL, f"PyTorch has no kernel `{name}`", entry.span, help=help)
+            sink.error(backend_codes.UNDECLARED_KERNEL, f"PyTorch has no kernel `{name}`", entry.span, help=help)
         elif not any(is_exported(kernel, job.rules) for _, kernel in uses):
             message = f"PyTorch's library for the CPU does not export `{name}`"
-            sink.error(codes.UNEXPORTED_KERNEL, message, entry.span, help="write a kernel of your own")
+            sink.error(backend_codes.UNEXPORTED_KERNEL, message, entry.span, help="write a kernel of your own")
         else:
             _check_type(entry, uses, sink)
 
@@ -111,4 +113,4 @@ def _check_type(entry: BackendEntry, uses: list[tuple[NativeFunction, Kernel]], 
     if wanted not in functions_by_type:
         type, function = next(iter(functions_by_type.items()))
         message = f"`{entry.options.callee}` is a kernel of `{function.name}`, of type `{type}`"
-        sink.error(codes.OTHER_KERNEL, message, entry.span, help=f"`{entry.function.name}` needs `{wanted}`")
+        sink.error(backend_codes.OTHER_KERNEL, message, entry.span, help=f"`{entry.function.name}` needs `{wanted}`")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from opwright.backends.codes import KERNEL_DEFINITIONS
+from opwright.backends.backend_codes import KERNEL_DEFINITIONS
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.emit.aten.backend import kernel_signature
 from opwright.model.native_function import NativeFunction

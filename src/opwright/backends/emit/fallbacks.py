@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.extensions import Registration
 from opwright.backends.external_backend import BackendEntry
@@ -202,7 +202,7 @@ def _overload_with_dtype(entry: BackendEntry, job: Job) -> NativeFunction:
         if types == [*map(_type, function.arguments.all), "ScalarType"]:
             return overload
     message = f"`{function.name}` has no overload that takes a dtype after its arguments"
-    raise Fault.at(codes.NO_DTYPE_OVERLOAD, message, entry.span, help="choose another policy")
+    raise Fault.at(backend_codes.NO_DTYPE_OVERLOAD, message, entry.span, help="choose another policy")
 
 
 def _type(argument: Argument) -> str:

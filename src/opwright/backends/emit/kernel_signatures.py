@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from opwright.backends.codes import UNKNOWN_CONVENTION
+from opwright.backends.backend_codes import UNKNOWN_CONVENTION
 from opwright.backends.extensions import EmitExtensions, Extension, KernelConvention
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.backends.hook_statements import operator_class

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.external_backend import BackendEntry
 from opwright.backends.lazy import convention as lazy
@@ -72,15 +72,15 @@ def faults_of_node(schema: FunctionSchema, convention: NodeConvention) -> Iterat
         try:
             type = lazy.argument_type(argument.type, convention)
         except NoCppType:
-            yield codes.LAZY_ARGUMENT_TYPE, message, argument
+            yield backend_codes.LAZY_ARGUMENT_TYPE, message, argument
             continue
         if type.kind == "list":
-            yield codes.INPUT_LIST, message, argument
+            yield backend_codes.INPUT_LIST, message, argument
     keyword_only = schema.arguments.keyword_only
     generators = [argument for argument in keyword_only if argument.type.text in ("Generator", "Generator?")]
     if len(generators) > 1:
         names = "` and `".join([argument.name for argument in generators])
-        yield codes.SEVERAL_GENERATORS, f"`{schema.name}` has the generators `{names}`", generators[1]
+        yield backend_codes.SEVERAL_GENERATORS, f"`{schema.name}` has the generators `{names}`", generators[1]
 
 
 def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> bool:
@@ -94,7 +94,7 @@ def _check_kernel(entry: BackendEntry, names: LazyNames, sink: Diagnostics) -> b
     others = [result.type.text for result in schema.returns if result.type is not TENSOR]
     if others or not schema.returns:
         results = f"a `{others[0]}`" if others else "nothing"
-        sink.warning(codes.RESULT_TYPE, f"`{schema.name}` returns {results}", entry.span)
+        sink.warning(backend_codes.RESULT_TYPE, f"`{schema.name}` returns {results}", entry.span)
     return is_faulty
 
 
@@ -104,7 +104,7 @@ def faults_of_inputs(name: OperatorName, arguments: NodeArguments) -> Iterator[L
         inner = argument.type.elem if argument.is_optional else argument.type
         # An optional list of numbers passes as one number does.
         if inner.kind != "base" and not (argument.is_optional and argument.is_number):
-            yield codes.INPUT_LIST, f"`{argument.name}` of `{name}` is a `{argument.argument.type}`", None
+            yield backend_codes.INPUT_LIST, f"`{argument.name}` of `{name}` is a `{argument.argument.type}`", None
 
 
 def faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: LazyNames) -> Iterator[LazyFault]:
@@ -113,13 +113,17 @@ def faults_of_kernel(function: NativeFunction, arguments: NodeArguments, names: 
     yield from faults_of_inputs(name, arguments)
     tensors = [argument for argument in arguments.values if not argument.is_number]
     if not tensors and not any(argument.argument.type.text == "Device?" for argument in arguments.scalars):
-        yield codes.NO_DEVICE, f"`{name}` has neither tensors nor a device", None
+        yield backend_codes.NO_DEVICE, f"`{name}` has neither tensors nor a device", None
     if function.kind in _WRITING and count != 1:
-        yield codes.RESULT_COUNT, f"`{name}` writes to its arguments, and returns {count} results", None
+        yield backend_codes.RESULT_COUNT, f"`{name}` writes to its arguments, and returns {count} results", None
     elif not tensors and (count > 1 or names.create_from_tensor):
-        yield codes.RESULTS_WITHOUT_TENSOR, f"`{name}` makes {count} results, and takes no tensor", None
+        yield backend_codes.RESULTS_WITHOUT_TENSOR, f"`{name}` makes {count} results, and takes no tensor", None
     if VIEW_COPY in function.tags and not function.has_composite_non_functional:
-        yield codes.LAZY_COPY_WITHOUT_KERNEL, f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel", None
+        yield (
+            backend_codes.LAZY_COPY_WITHOUT_KERNEL,
+            f"`{name}` has no CompositeExplicitAutogradNonFunctional kernel",
+            None,
+        )
 
 
 def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
@@ -132,7 +136,7 @@ def _check_classes(backend: LazyBackend, sink: Diagnostics) -> None:
         if owner.function is not entry.function:
             also = [Label(owner.span, "first here", primary=False)]
             message = f"the node of `{entry.function.name}` has the class of `{owner.function.name}`, `{name}`"
-            sink.warning(codes.LAZY_SAME_CLASS, message, entry.span, also=also)
+            sink.warning(backend_codes.LAZY_SAME_CLASS, message, entry.span, also=also)
 
 
 #: The name of a shape function in a line that declares it.
@@ -151,4 +155,4 @@ def _check_shape_functions(entries: Iterable[BackendEntry], header: SourceFile, 
             message = f"`{header.path}` does not declare the shape function of `{entry.function.name}`"
             near = [match for match in _DECLARED.finditer(header.text) if match[1] == kernel.name]
             also = [Label(header.span(*match.span()), "other parameters", primary=False) for match in near]
-            sink.error(codes.NO_SHAPE_FUNCTION, message, entry.span, help=f"declare `{declaration}`", also=also)
+            sink.error(backend_codes.NO_SHAPE_FUNCTION, message, entry.span, help=f"declare `{declaration}`", also=also)

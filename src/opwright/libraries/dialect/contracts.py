@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
 from opwright.dialects.native_functions.variants import synthesized
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.entry_fields import library_fields
 from opwright.model.native_function import UnlinkedFunction
 from opwright.schema.function import (
@@ -91,7 +91,7 @@ def read_contracts(node: Node, builder: EntryBuilder) -> tuple[str, ...] | None:
     for item in items:
         if item.value not in CONTRACTS:
             help = did_you_mean(item.value, CONTRACTS, f"the contracts are {', '.join(CONTRACTS)}")
-            builder.fault(codes.CONTRACT, f"there is no contract `{item.value}`", item.span, help=help)
+            builder.fault(library_codes.CONTRACT, f"there is no contract `{item.value}`", item.span, help=help)
     if builder.failed or builder.schema is None:
         return None
     contracts = tuple(dict.fromkeys([item.value for item in items]))
@@ -100,7 +100,7 @@ def read_contracts(node: Node, builder: EntryBuilder) -> tuple[str, ...] | None:
         reason = "`outputs` does not say what it writes"
     if reason:
         message = f"`{builder.schema.name}` cannot have contracts: {reason}"
-        builder.fault(codes.CONTRACT, message, node.span)
+        builder.fault(library_codes.CONTRACT, message, node.span)
         return None
     made_tags = builder.tags & {"out"}
     builder.set_field("tags", builder.tags - made_tags)

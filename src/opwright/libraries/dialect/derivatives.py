@@ -18,7 +18,7 @@ from opwright.dialects.dialect import LoadContext
 from opwright.dialects.listed_entries import read_entries
 from opwright.dialects.nearest import schema_span
 from opwright.dialects.table import DERIVATIVES, NATIVE_FUNCTIONS
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import DTYPE_CLASSES, OutputOperation, dtype_codes
 from opwright.libraries.dialect.callable_operators import NONE, CallableOperators, PythonValue
 from opwright.libraries.dialect.formula_names import FormulaNames, ForwardNames
@@ -119,7 +119,7 @@ class _EntriesByNamespace:
         """Read a file. Operators that are in no library of the run are a fault of their entries."""
         at = named.head.derivatives_span
         assert at is not None, "a head that names a file has its position"
-        file = read_named_file(named.head.derivatives, named.library_path, at, codes.DERIVATIVES_FILE, context)
+        file = read_named_file(named.head.derivatives, named.library_path, at, library_codes.DERIVATIVES_FILE, context)
         if file is None:
             return
         for entry in read_entries(file, DERIVATIVES, DERIVATIVES_FILE_SHAPE, self._sink):
@@ -132,7 +132,7 @@ class _EntriesByNamespace:
                 help = did_you_mean(
                     namespace, self._namespaces, f"operators of this library are in `{library_namespace}`"
                 )
-                self._sink.error(codes.DERIVATIVE_ELSEWHERE, message, span or entry.span, help=help)
+                self._sink.error(library_codes.DERIVATIVE_ELSEWHERE, message, span or entry.span, help=help)
 
 
 def _namespace_of(entry: Node) -> tuple[str, Span | None]:
@@ -265,7 +265,7 @@ def _check_kernels(derivatives: Derivatives, sink: Diagnostics) -> None:
             formulas = [span for info in infos.values() for _, span in _formulas_of(info)]
             span = formulas[0] if formulas else schema_span(function)
             message = f"`{function.name}` has derivatives, and a kernel under `{keys[0]}`, which would hide them"
-            sink.error(codes.DERIVATIVE_HIDDEN, message, span, help="remove one of the two")
+            sink.error(library_codes.DERIVATIVE_HIDDEN, message, span, help="remove one of the two")
 
 
 def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
@@ -279,7 +279,7 @@ def _check_left_out(derivatives: Derivatives, sink: Diagnostics) -> None:
                     continue
                 message = f"`{name}` has no formula for `{argument.name}`, and then refuses one that needs a gradient"
                 help = f"add a formula, or `{argument.name}: non_differentiable` if gradients may end there"
-                sink.warning(codes.NO_FORMULA, message, info.derivatives[0].span, help=help)
+                sink.warning(library_codes.NO_FORMULA, message, info.derivatives[0].span, help=help)
 
 
 def _integral_arguments(function: NativeFunction) -> frozenset[str]:
@@ -309,7 +309,7 @@ def _check_helpers(derivatives: Derivatives, helpers: frozenset[str], sink: Diag
     for formula, span in _formulas(derivatives):
         for name in helpers.intersection(called_functions(formula)):
             help = "write the formula with operators, or with a function of yours from `derivative_includes`"
-            sink.error(codes.UNEXPORTED_HELPER, f"PyTorch does not export `{name}`", span, help=help)
+            sink.error(library_codes.UNEXPORTED_HELPER, f"PyTorch does not export `{name}`", span, help=help)
 
 
 def python_gradients(
@@ -363,7 +363,7 @@ class _Maker:
             at = info.derivatives[0].span
             message = f"{reason}, which needs `abi: native`"
             help = "give the derivative to a functional operator"
-            self._sink.error(codes.STABLE_FIELD, message, at, help=help)
+            self._sink.error(library_codes.STABLE_FIELD, message, at, help=help)
             return None
         formulas = [self._formula(info, derivative) for derivative in info.derivatives]
         whole = tuple([formula for formula in formulas if formula is not None])
@@ -409,7 +409,7 @@ class _Maker:
         scalar = self._scalars.get(at)
         # A formula that is made from another one is no text of the file.
         span = scalar.span_of(*place) if scalar is not None and scalar.value == formula else at
-        self._sink.error(codes.FORMULA_NOT_PYTHON, message, span, help=help)
+        self._sink.error(library_codes.FORMULA_NOT_PYTHON, message, span, help=help)
         return None
 
 

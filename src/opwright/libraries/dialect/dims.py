@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, ValueKind
 from opwright.libraries.dialect.expression_types import ExpressionChecker, expression_of
 from opwright.libraries.dialect.expressions import ExpressionText, free_names, normal_expression, parse_expression
@@ -128,7 +128,7 @@ class DimsLoader:
             if not isinstance(node, Scalar) or (node.kind == "null" and not node.style):
                 message = f"the sizes of `{key.value}` are {node.description}"
                 help = 'write a pattern, such as `"*b d"`'
-                self._sink.error(codes.DIMS_PATTERN, message, node.span, help=help)
+                self._sink.error(library_codes.DIMS_PATTERN, message, node.span, help=help)
                 continue
             written[key.value] = key, node
         # Sizes are those of the first tensor that is always there, in the order of the schema.
@@ -161,7 +161,7 @@ class DimsLoader:
                         scalar, start, end = tensor.span(place)
                         message = f"more than {_MOST_USERS} tensors share `{name}`, and no tensor determines it"
                         help = f"write `{name}` at a tensor that every call has"
-                        self._sink.error(codes.DIMS_PATTERN, message, scalar.span_of(start, end), help=help)
+                        self._sink.error(library_codes.DIMS_PATTERN, message, scalar.span_of(start, end), help=help)
 
     def _add_tensor(self, name: str, argument: OutputExpression, node: Scalar) -> None:
         try:
@@ -177,7 +177,7 @@ class DimsLoader:
         for item, span in zip(dims.items, spans, strict=True):
             if item.kind in _NAMED_KINDS and self._kinds.setdefault(item.text, item.kind) is not item.kind:
                 message = f"`{item.text}` is one size at one place and any number of them at another (`*{item.text}`)"
-                raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(*span))
+                raise Fault.at(library_codes.DIMS_PATTERN, message, node.span_of(*span))
         return dims, spans
 
     def _add_names(self, tensor: PatternedTensor) -> None:
@@ -193,7 +193,7 @@ class DimsLoader:
                 message = f"`{item.text}` is an argument, and here it would be a size"
                 is_size = self._arguments[item.text].kind in (ValueKind.integer, ValueKind.size)
                 help = f"write `{{{item.text}}}` for its value, or another name" if is_size else "choose another name"
-                self._sink.error(codes.REQUIREMENT_NAME, message, scalar.span_of(start, end), help=help)
+                self._sink.error(library_codes.REQUIREMENT_NAME, message, scalar.span_of(start, end), help=help)
             elif item.text not in self.sizes and not item.broadcasts:
                 if item.kind is DimKind.named:
                     self.sizes[item.text] = expression_of(OutputOperation.size, ValueKind.size, value, literal(place))
@@ -236,7 +236,9 @@ class DimsLoader:
         if item.kind is DimKind.named or not users:
             message = f"`{item.text}` broadcasts wherever it stands, so no argument determines it"
             at = scalar.span_of(start, end)
-            self._sink.error(codes.UNDETERMINED_SIZE, message, at, help=f"write `{item.text}` at one of the tensors")
+            self._sink.error(
+                library_codes.UNDETERMINED_SIZE, message, at, help=f"write `{item.text}` at one of the tensors"
+            )
             return item
         parts = [user.value if len(user.dims.items) == 1 else part_of(user.value, user.dims) for user in users]
         self.sizes[item.text] = expression_of(OutputOperation.broadcast, ValueKind.sizes, *parts)
@@ -251,11 +253,11 @@ class DimsLoader:
         checker = ExpressionChecker(parsed, self.sizes, braced=self._arguments)
         for node in free_names(parsed.tree):
             if node.id not in self.sizes or node.id in self.optional:
-                raise checker.fault(codes.UNDETERMINED_SIZE, node, *self._undetermined(node.id, text.text))
+                raise checker.fault(library_codes.UNDETERMINED_SIZE, node, *self._undetermined(node.id, text.text))
         size = checker.check_kind(parsed.tree, ValueKind.size)
         with suppress(Unknown):
             if value_of(size, {}) < 0:
-                raise Fault.at(codes.DIMS_PATTERN, f"`{text.text}` is negative, and so no size", text.span)
+                raise Fault.at(library_codes.DIMS_PATTERN, f"`{text.text}` is negative, and so no size", text.span)
         return size
 
     def _undetermined(self, name: str, item: str = "") -> tuple[str, str | Suggestion]:
@@ -281,7 +283,9 @@ class DimsLoader:
             for (start, end), place, item in zip(spans, dims.places(), dims.items, strict=True):
                 at = node.span_of(start, end)
                 if item.kind in (DimKind.any, DimKind.rest) or item.broadcasts:
-                    raise Fault.at(codes.DIMS_PATTERN, f"`{node.value[start:end]}` does not say a size of a result", at)
+                    raise Fault.at(
+                        library_codes.DIMS_PATTERN, f"`{node.value[start:end]}` does not say a size of a result", at
+                    )
                 if item.kind is DimKind.size:
                     items.append(self._size(node, start, end))
                     self._check_result_size(name, place, item.text, items[-1])
@@ -290,7 +294,7 @@ class DimsLoader:
                 is_own = self.owners.get(item.text, ("", 0))[0] == name
                 if size is None or item.text in self.optional or is_own:
                     message, help = self._undetermined(item.text)
-                    raise Fault.at(codes.UNDETERMINED_SIZE, message, at, help=help)
+                    raise Fault.at(library_codes.UNDETERMINED_SIZE, message, at, help=help)
                 if item.kind is DimKind.pack:
                     parts += [_list(items)] if items else []
                     parts.append(size)
@@ -349,7 +353,7 @@ class DimsLoader:
                         f"for {shown}, `{OUTPUTS}` says {list(size)} of `{result.key}`, and `{DIMS}` {list(wanted)}"
                     )
                     help = f"remove `{OUTPUTS}`, or `{RETURN}` from `{DIMS}`"
-                    builder.fault(codes.CONTRADICTION, message, field[1].span, help=help)
+                    builder.fault(library_codes.CONTRADICTION, message, field[1].span, help=help)
                     return False
         return True
 
@@ -468,13 +472,13 @@ def _parse_dims(node: Scalar) -> tuple[TensorDims, tuple[tuple[int, int], ...]]:
     for match in _ITEM.finditer(node.value):
         if len(items) == _MOST_ITEMS:
             message = f"a pattern has at most {_MOST_ITEMS} items"
-            raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(*match.span()))
+            raise Fault.at(library_codes.DIMS_PATTERN, message, node.span_of(*match.span()))
         item = _parse_item(match[0], node, match.start())
         if item.kind in (DimKind.pack, DimKind.rest) and any(
             other.kind in (DimKind.pack, DimKind.rest) for other in items
         ):
             message = "only one item of a pattern can stand for any number of dimensions"
-            raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(*match.span()))
+            raise Fault.at(library_codes.DIMS_PATTERN, message, node.span_of(*match.span()))
         items.append(item)
         spans.append(match.span())
     return TensorDims(tuple(items), normal_pattern(node.value)), tuple(spans)
@@ -509,5 +513,5 @@ def _parse_item(text: str, node: Scalar, start: int) -> DimItem:
     if text in "{}" or text.startswith(("*", "#")):
         message = f"`{text}` is no item of a pattern"
         help = "names of sizes are `d`, `#d`, `*b` and `*#b`; expressions such as `h*w` have no blanks"
-        raise Fault.at(codes.DIMS_PATTERN, message, node.span_of(start, start + len(text)), help=help)
+        raise Fault.at(library_codes.DIMS_PATTERN, message, node.span_of(start, start + len(text)), help=help)
     return DimItem(DimKind.size, _normal_item(text))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import (
     DTYPES,
     LEAST_INTEGER,
@@ -126,7 +126,7 @@ class ExpressionChecker(NamedTuple):
                 return self._call(node)
             case ast.Set(elts=[item]) if self.braced is not None:
                 return self._replace(arguments=self.braced, braced=None).check(item)
-        raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language")
+        raise self.fault(library_codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language")
 
     def fault(self, code: str, node: ast.expr, message: str, help: str | Suggestion = "") -> Fault:
         """A fault at a part of the expression."""
@@ -146,10 +146,10 @@ class ExpressionChecker(NamedTuple):
         if type.kind not in kinds:
             wanted = " or ".join(kind.value for kind in kinds)
             message = f"`{text}` is {type}, where {wanted} is needed"
-            raise self.fault(codes.OUTPUT_TYPE, node, message, help or _type_help(text, type.kind, kinds))
+            raise self.fault(library_codes.OUTPUT_TYPE, node, message, help or _type_help(text, type.kind, kinds))
         if type.is_optional and not takes_none:
             help = f"give another value with `or`, or decide with `... if {text} is not None else ...`"
-            raise self.fault(codes.OUTPUT_OPTIONAL, node, f"`{text}` may be None", help)
+            raise self.fault(library_codes.OUTPUT_OPTIONAL, node, f"`{text}` may be None", help)
 
     def _check_one_of(self, node: ast.expr, kinds: tuple[ValueKind, ...]) -> OutputExpression:
         expression = self.check(node)
@@ -162,16 +162,16 @@ class ExpressionChecker(NamedTuple):
             return expression_of(OutputOperation.literal, ValueKind.boolean, text="true" if value else "false")
         if isinstance(value, int):
             if value >= 1 << 63:
-                raise self.fault(codes.OUTPUT_TYPE, node, f"`{_shortened(text)}` has more than 64 bits")
+                raise self.fault(library_codes.OUTPUT_TYPE, node, f"`{_shortened(text)}` has more than 64 bits")
             return expression_of(OutputOperation.literal, ValueKind.integer, text=str(value))
         if isinstance(value, float):
             if math.isinf(value):
                 message = f"`{_shortened(text)}` is greater than every finite number of type float"
-                raise self.fault(codes.OUTPUT_TYPE, node, message, "compare with a finite number")
+                raise self.fault(library_codes.OUTPUT_TYPE, node, message, "compare with a finite number")
             return expression_of(OutputOperation.literal, ValueKind.number, text=repr(value))
         if value is None:
             return OutputExpression(OutputOperation.literal, ValueType(ValueKind.none, True), text="None")
-        raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{text}` is not part of the language")
+        raise self.fault(library_codes.OUTPUT_SYNTAX, node, f"`{text}` is not part of the language")
 
     def _name(self, node: ast.Name) -> OutputExpression:
         argument = self.arguments.get(node.id)
@@ -187,14 +187,14 @@ class ExpressionChecker(NamedTuple):
             help = "a result is on the device of an argument, such as `self.device`"
         else:
             help = did_you_mean(node.id, [*self.arguments, *DTYPES])
-        raise self.fault(codes.OUTPUT_NAME, node, f"there is no argument `{node.id}`", help)
+        raise self.fault(library_codes.OUTPUT_NAME, node, f"there is no argument `{node.id}`", help)
 
     def _arithmetic(self, node: ast.BinOp) -> OutputExpression:
         operation = _ARITHMETIC.get(type(node.op))
         if operation is None:
             message = "sizes are computed with `+`, `-`, `*`, `//` and `%`"
             help = "write `//`" if isinstance(node.op, ast.Div) else ""
-            raise self.fault(codes.OUTPUT_SYNTAX, node, message, help)
+            raise self.fault(library_codes.OUTPUT_SYNTAX, node, message, help)
         left, right = self.check(node.left), self.check(node.right)
         if operation is OutputOperation.add and {left.kind, right.kind} & set(_LISTS_OF_SIZES):
             self._expect(node.left, left, _LISTS_OF_SIZES, _ITEM_HELP)
@@ -205,7 +205,7 @@ class ExpressionChecker(NamedTuple):
         divides = operation in (OutputOperation.floor_divide, OutputOperation.modulo)
         if divides and right.operation is OutputOperation.literal and right.text == "0":
             message = f"`{self.parsed.text(node)}` divides by zero"
-            raise self.fault(codes.OUTPUT_TYPE, node.right, message, "divide by another number")
+            raise self.fault(library_codes.OUTPUT_TYPE, node.right, message, "divide by another number")
         return expression_of(operation, _number_kind(left, right), left, right)
 
     def _unary(self, node: ast.UnaryOp) -> OutputExpression:
@@ -213,7 +213,9 @@ class ExpressionChecker(NamedTuple):
             operand = self.check_kind(node.operand, ValueKind.boolean)
             return expression_of(OutputOperation.negation, ValueKind.boolean, operand)
         if not isinstance(node.op, ast.USub):
-            raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language")
+            raise self.fault(
+                library_codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language"
+            )
         value = node.operand.value if isinstance(node.operand, ast.Constant) else None
         if type(value) is int and value == -int(LEAST_INTEGER):
             operand = expression_of(OutputOperation.literal, ValueKind.integer, text=LEAST_INTEGER.removeprefix("-"))
@@ -223,14 +225,18 @@ class ExpressionChecker(NamedTuple):
 
     def _comparison(self, node: ast.Compare) -> OutputExpression:
         if len(node.ops) > 1:
-            raise self.fault(codes.OUTPUT_SYNTAX, node, "a comparison has two sides", "join comparisons with `and`")
+            raise self.fault(
+                library_codes.OUTPUT_SYNTAX, node, "a comparison has two sides", "join comparisons with `and`"
+            )
         operator, right_node = node.ops[0], node.comparators[0]
         if isinstance(operator, ast.Is | ast.IsNot):
             return self._none_test(node)
         operation = _COMPARISONS.get(type(operator))
         if operation is None:
             help = "compare with each value, and join the comparisons with `or`" if isinstance(operator, ast.In) else ""
-            raise self.fault(codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language", help)
+            raise self.fault(
+                library_codes.OUTPUT_SYNTAX, node, f"`{self.parsed.text(node)}` is not part of the language", help
+            )
         left = self.check(node.left)
         if left.kind is ValueKind.dtype and operation in _EQUALITIES:
             self._expect(node.left, left, (ValueKind.dtype,))
@@ -251,10 +257,10 @@ class ExpressionChecker(NamedTuple):
         right = node.comparators[0]
         if not isinstance(node.left, ast.Name) or not isinstance(right, ast.Constant) or right.value is not None:
             message = "`is` compares an argument with None"
-            raise self.fault(codes.OUTPUT_SYNTAX, node, message, "compare values with `==`")
+            raise self.fault(library_codes.OUTPUT_SYNTAX, node, message, "compare values with `==`")
         argument = self._name(node.left)
         if not argument.type.is_optional:
-            raise self.fault(codes.OUTPUT_TYPE, node.left, f"`{node.left.id}` is never None")
+            raise self.fault(library_codes.OUTPUT_TYPE, node.left, f"`{node.left.id}` is never None")
         test = expression_of(OutputOperation.is_given, ValueKind.boolean, argument)
         if isinstance(node.ops[0], ast.IsNot):
             return test
@@ -277,12 +283,12 @@ class ExpressionChecker(NamedTuple):
                 operands.append(checker.check_kind(value, ValueKind.boolean))
             return expression_of(OutputOperation.either, ValueKind.boolean, *operands)
         if len(node.values) > DEEPEST:
-            raise self.fault(codes.OUTPUT_SYNTAX, node, "the expression nests too deeply")
+            raise self.fault(library_codes.OUTPUT_SYNTAX, node, "the expression nests too deeply")
         operands += [self.check(value) for value in node.values[1:]]
         for value, operand in zip(node.values[:-1], operands, strict=False):
             if not operand.type.is_optional:
                 message = f"`{self.parsed.text(value)}` is never None, so `or` has no effect"
-                raise self.fault(codes.OUTPUT_TYPE, value, message)
+                raise self.fault(library_codes.OUTPUT_TYPE, value, message)
         result, result_node = operands[-1], node.values[-1]
         self._expect(result_node, result, (result.kind,))
         for value, operand in zip(reversed(node.values[:-1]), reversed(operands[:-1]), strict=True):
@@ -316,7 +322,7 @@ class ExpressionChecker(NamedTuple):
         message = (
             f"`{self.parsed.text(left_node)}` is {left.type}, but `{self.parsed.text(right_node)}` is {right.type}"
         )
-        raise self.fault(codes.OUTPUT_TYPE, right_node, message)
+        raise self.fault(library_codes.OUTPUT_TYPE, right_node, message)
 
     def _list(self, node: ast.List | ast.Tuple) -> OutputExpression:
         """A list of sizes; a star joins the items of another list to it."""
@@ -340,7 +346,7 @@ class ExpressionChecker(NamedTuple):
         if isinstance(node.slice, ast.Slice):
             self._expect(node.value, values, _LISTS_OF_SIZES)
             if node.slice.step is not None:
-                raise self.fault(codes.OUTPUT_SYNTAX, node, "a slice has no step")
+                raise self.fault(library_codes.OUTPUT_SYNTAX, node, "a slice has no step")
             limits = [None if limit is None else self._index(limit) for limit in (node.slice.lower, node.slice.upper)]
             return expression_of(OutputOperation.slice, values.kind, values, *limits)
         item_kinds = {ValueKind.tensors: ValueKind.tensor, ValueKind.integers: ValueKind.integer}
@@ -355,17 +361,17 @@ class ExpressionChecker(NamedTuple):
         owner = self._owner(node)
         if member is None:
             help = did_you_mean(node.attr, MEMBERS, prefix=f"{self.parsed.text(node.value)}.")
-            raise self.fault(codes.OUTPUT_FUNCTION, node, f"a tensor has no member `{node.attr}`", help)
+            raise self.fault(library_codes.OUTPUT_FUNCTION, node, f"a tensor has no member `{node.attr}`", help)
         if member.is_called:
             message = f"`{node.attr}` is called"
-            raise self.fault(codes.OUTPUT_CALL, node, message, f"write `{self.parsed.text(node)}()`")
+            raise self.fault(library_codes.OUTPUT_CALL, node, message, f"write `{self.parsed.text(node)}()`")
         return expression_of(member.operation, member.result, owner)
 
     def _owner(self, node: ast.Attribute) -> OutputExpression:
         """Tensor of a member. Raises Fault if the value is none; names such as `torch.float32` get a help."""
         name = node.value.id if isinstance(node.value, ast.Name) else ""
         if name == "torch" and name not in self.arguments and node.attr in DTYPES:
-            raise self.fault(codes.OUTPUT_NAME, node, "there is no argument `torch`", f"write `{node.attr}`")
+            raise self.fault(library_codes.OUTPUT_NAME, node, "there is no argument `torch`", f"write `{node.attr}`")
         return self.check_kind(node.value, ValueKind.tensor)
 
     def _call(self, node: ast.Call) -> OutputExpression:
@@ -377,24 +383,24 @@ class ExpressionChecker(NamedTuple):
             return self._function(node, function)
         if name == LIKE:
             message, help = f"`{LIKE}` stands for a whole output", "write `dtype`, `sizes()` or `device` of the tensor"
-            raise self.fault(codes.OUTPUT_TYPE, node, message, help)
+            raise self.fault(library_codes.OUTPUT_TYPE, node, message, help)
         text = self.parsed.text(node.func)
         suggestion = did_you_mean(text, [*FUNCTIONS, LIKE])
-        raise self.fault(codes.OUTPUT_FUNCTION, node.func, f"there is no function `{text}`", suggestion)
+        raise self.fault(library_codes.OUTPUT_FUNCTION, node.func, f"there is no function `{text}`", suggestion)
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> OutputExpression:
         owner = self._owner(method)
         member = MEMBERS.get(method.attr)
         if member is None:
             help = did_you_mean(method.attr, MEMBERS, prefix=f"{self.parsed.text(method.value)}.")
-            raise self.fault(codes.OUTPUT_FUNCTION, method, f"a tensor has no member `{method.attr}`", help)
+            raise self.fault(library_codes.OUTPUT_FUNCTION, method, f"a tensor has no member `{method.attr}`", help)
         if not member.is_called:
             message = f"`{method.attr}` is not called"
-            raise self.fault(codes.OUTPUT_CALL, node, message, f"write `{self.parsed.text(method)}`")
+            raise self.fault(library_codes.OUTPUT_CALL, node, message, f"write `{self.parsed.text(method)}`")
         has_dim = member.operation is OutputOperation.size
         if node.keywords or len(node.args) != has_dim:
             message = f"`{method.attr}` takes {'one dimension' if has_dim else 'no arguments'}"
-            raise self.fault(codes.OUTPUT_CALL, node, message, "all sizes are `sizes()`" if has_dim else "")
+            raise self.fault(library_codes.OUTPUT_CALL, node, message, "all sizes are `sizes()`" if has_dim else "")
         return expression_of(member.operation, member.result, owner, *map(self._index, node.args))
 
     def _function(self, node: ast.Call, function: Function) -> OutputExpression:
@@ -403,7 +409,7 @@ class ExpressionChecker(NamedTuple):
             for parameter, value in self._match_arguments(node, function)
         ]
         if function.operation is OutputOperation.dynamic and operands[1].operation is OutputOperation.negate:
-            raise self.fault(codes.OUTPUT_CALL, node, f"`{self.parsed.text(node)}` has a limit below 0")
+            raise self.fault(library_codes.OUTPUT_CALL, node, f"`{self.parsed.text(node)}` has a limit below 0")
         kind = function.result or _number_kind(*operands)
         return expression_of(function.operation, kind, *operands)
 
@@ -435,7 +441,7 @@ class ExpressionChecker(NamedTuple):
         return bound
 
     def _call_fault(self, node: ast.Call, function: Function) -> Fault:
-        return self.fault(codes.OUTPUT_CALL, node, f"`{function.name}` takes {function.signature}")
+        return self.fault(library_codes.OUTPUT_CALL, node, f"`{function.name}` takes {function.signature}")
 
 
 _DEVICES: Final = frozenset(("cpu", "cuda", "meta", "mps", "xpu"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from opwright.dialects.python_source import node_span
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import OutputOperation, ValueKind
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -133,7 +133,7 @@ def parse_expression(source: ExpressionText, *, allows_braces: bool = False) -> 
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _syntax_fault(source, wrapped, error) from None
     if _is_deep(tree):
-        raise Fault.at(codes.OUTPUT_SYNTAX, "the expression nests too deeply", source.span)
+        raise Fault.at(library_codes.OUTPUT_SYNTAX, "the expression nests too deeply", source.span)
     return ParsedExpression(tree, source, wrapped)
 
 
@@ -170,25 +170,27 @@ def _check_characters(source: ExpressionText, *, allows_braces: bool) -> None:
     """Raises Fault if the text is empty or too long, has other characters than expressions, or unmatched brackets."""
     text = source.text
     if not text.strip():
-        raise Fault.at(codes.OUTPUT_SYNTAX, "the expression is empty", source.span)
+        raise Fault.at(library_codes.OUTPUT_SYNTAX, "the expression is empty", source.span)
     if len(text) > _LONGEST:
-        raise Fault.at(codes.OUTPUT_SYNTAX, f"the expression has more than {_LONGEST:,} characters", source.span)
+        raise Fault.at(
+            library_codes.OUTPUT_SYNTAX, f"the expression has more than {_LONGEST:,} characters", source.span
+        )
     plain = text.replace("{", "(").replace("}", ")") if allows_braces else text
     forbidden = _FORBIDDEN.search(plain)
     if forbidden is not None:
         message = f"`{forbidden[0]}` is not part of an expression"
         help = next((help for text, help in _OF_CPP.items() if plain.startswith(text, forbidden.start())), "")
-        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()), help=help)
+        raise Fault.at(library_codes.OUTPUT_SYNTAX, message, source.span_of(*forbidden.span()), help=help)
     opened: list[re.Match[str]] = []
     for bracket in _BRACKET.finditer(text):
         if bracket[0] in _CLOSING:
             opened.append(bracket)
         elif not opened or _CLOSING[opened.pop()[0]] != bracket[0]:
             message = f"`{bracket[0]}` closes nothing"
-            raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*bracket.span()))
+            raise Fault.at(library_codes.OUTPUT_SYNTAX, message, source.span_of(*bracket.span()))
     if opened:
         message = f"`{opened[-1][0]}` is never closed"
-        raise Fault.at(codes.OUTPUT_SYNTAX, message, source.span_of(*opened[-1].span()))
+        raise Fault.at(library_codes.OUTPUT_SYNTAX, message, source.span_of(*opened[-1].span()))
 
 
 def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseException) -> Fault:
@@ -200,7 +202,7 @@ def _syntax_fault(source: ExpressionText, wrapped: SourceFile, error: BaseExcept
         start = wrapped.offset(min(error.lineno, wrapped.line_count), max(error.offset, 1)) - len(_BEFORE)
         if 0 <= start < len(source.text):
             at = source.span_of(start, start + 1)
-    return Fault.at(codes.OUTPUT_SYNTAX, "this is not an expression", at, help=help)
+    return Fault.at(library_codes.OUTPUT_SYNTAX, "this is not an expression", at, help=help)
 
 
 def _is_deep(tree: ast.expr) -> bool:

@@ -9,7 +9,7 @@ from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, JsonSchema, choice
 from opwright.dialects.names import IDENTIFIER, split_kernel
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, EntryField, key_span
 from opwright.dialects.nearest_key import suggested_key
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import DeclaredOutputs
 from opwright.libraries.dialect.conditions import read_condition
 from opwright.libraries.dialect.contracts import CONTRACTS, FIELD, read_contracts, result_schema
@@ -48,7 +48,9 @@ def _read_name(_node: Node, builder: EntryBuilder) -> None:
     """The schema stands for the name already, where another library defines the operators."""
     if builder.context.library.defines_operators:
         message = f"`{NAME}` is for operators that another library defines, which `{IMPLEMENTS}` of the head names"
-        builder.fault(codes.OWNERS_FIELD, message, key_span(builder.node, NAME), help="write the schema in `func`")
+        builder.fault(
+            library_codes.OWNERS_FIELD, message, key_span(builder.node, NAME), help="write the schema in `func`"
+        )
 
 
 def _read_doc(node: Node, builder: EntryBuilder) -> str | None:
@@ -90,7 +92,7 @@ def _read_autocast(node: Node, builder: EntryBuilder) -> Autocast | None:
         if device.value not in AUTOCAST_DEVICES:
             help = suggested_key(device.value, AUTOCAST_DEVICES, f"the devices are {_name_list(AUTOCAST_DEVICES)}")
             message = f"there is no autocast for `{device.value}`"
-            builder.fault(codes.AUTOCAST_DEVICE, message, device.span, help=help)
+            builder.fault(library_codes.AUTOCAST_DEVICE, message, device.span, help=help)
         elif isinstance(value, Scalar):
             policies.append((device.value, _read_policy(value, builder)))
         else:
@@ -105,20 +107,20 @@ def _read_argument_policies(node: MappingNode, types: Mapping[str, Type], builde
         if key.value not in types:
             message = f"`{key.value}` is no argument of the operator, as other names here are"
             help = did_you_mean(key.value, types, f"the arguments are {_name_list(types)}")
-            builder.fault(codes.AUTOCAST_SCHEMA, message, key.span, help=help)
+            builder.fault(library_codes.AUTOCAST_SCHEMA, message, key.span, help=help)
         elif not isinstance(value, Scalar):
             builder.wrong_type(value, f"autocast of {key.value}", "a policy")
         elif value.value not in ARGUMENT_POLICIES:
             help = did_you_mean(value.value, ARGUMENT_POLICIES, f"those are {_name_list(ARGUMENT_POLICIES)}")
             message = f"`{value.value}` is no policy of a single argument"
-            builder.fault(codes.AUTOCAST_POLICY, message, value.span, help=help)
+            builder.fault(library_codes.AUTOCAST_POLICY, message, value.span, help=help)
         else:
             is_second = value.value == CAST_BACK and CAST_BACK in policies.values()
             reason = "results have one dtype" if is_second else _argument_misfit(value.value, key.value, builder)
             policies[key.value] = value.value
             if reason:
                 message = f"`{value.value}` does not fit `{key.value}`: {reason}"
-                builder.fault(codes.AUTOCAST_SCHEMA, message, value.span, help=_policies_of_read(builder))
+                builder.fault(library_codes.AUTOCAST_SCHEMA, message, value.span, help=_policies_of_read(builder))
     return Autocast(by_argument=tuple(policies.items()))
 
 
@@ -152,14 +154,14 @@ def _read_policy(node: Scalar, builder: EntryBuilder) -> str:
     policy = node.value
     if policy not in LIBRARY_POLICIES:
         help = did_you_mean(policy, LIBRARY_POLICIES, f"the policies are {_name_list(LIBRARY_POLICIES)}")
-        builder.fault(codes.AUTOCAST_POLICY, f"unknown autocast policy `{policy}`", node.span, help=help)
+        builder.fault(library_codes.AUTOCAST_POLICY, f"unknown autocast policy `{policy}`", node.span, help=help)
     elif builder.schema is not None:
         reason = _misfit(policy, builder.schema)
         if not reason and policy.startswith("fp32_") and builder.schema.arguments.all[0].type.text != "Tensor":
             reason = "its first argument is not a tensor"
         if reason:
             message = f"`{policy}` does not fit `{builder.schema.name}`: {reason}"
-            builder.fault(codes.AUTOCAST_SCHEMA, message, node.span, help=_policies_of_read(builder))
+            builder.fault(library_codes.AUTOCAST_SCHEMA, message, node.span, help=_policies_of_read(builder))
     return policy
 
 
@@ -191,13 +193,13 @@ def _read_batch_rule(node: Node, builder: EntryBuilder) -> str | None:
         return None
     if not all(IDENTIFIER.fullmatch(part) for part in node.value.split("::")):
         message = f"`{node.value}` is not the name of a C++ function"
-        builder.fault(codes.BATCH_RULE, message, node.span, help="write it like `mine::scale_batch_rule`")
+        builder.fault(library_codes.BATCH_RULE, message, node.span, help="write it like `mine::scale_batch_rule`")
         return None
     reason = "" if builder.schema is None else _batch_misfit(builder.schema)
     if reason:
         assert builder.schema is not None
         message = f"`{builder.schema.name}` cannot have a batch rule: {reason}"
-        builder.fault(codes.BATCH_RULE, message, node.span)
+        builder.fault(library_codes.BATCH_RULE, message, node.span)
         return None
     return "::".join(split_kernel(node.value, builder.context.library))
 
@@ -222,10 +224,10 @@ def _read_overlap(node: Node, builder: EntryBuilder) -> bool:
         value = f"`{node.value}`" if isinstance(node, Scalar) else "this"
         message = f"`{_OVERLAP}` cannot be {value}"
         help = f"write `{_OVERLAP}: {_ALLOWED}`, or leave the field out, so that calls are checked"
-        builder.fault(codes.OVERLAP, message, node.span, help=help)
+        builder.fault(library_codes.OVERLAP, message, node.span, help=help)
     elif builder.schema is not None and not builder.schema.arguments.writes:
         message = f"`{builder.schema.name}` writes to no argument, so nothing is checked"
-        builder.fault(codes.OVERLAP, message, node.span, help=f"remove `{_OVERLAP}`")
+        builder.fault(library_codes.OVERLAP, message, node.span, help=f"remove `{_OVERLAP}`")
     return True
 
 
@@ -263,7 +265,7 @@ def _read_samples(node: Node, builder: EntryBuilder) -> tuple[str, ...]:
 def _read_sample_fields(node: MappingNode, builder: EntryBuilder) -> tuple[str, ...]:
     """The samples of a mapping, which says besides what else tests call."""
     sink = builder.context.sink
-    check_fields(node, _SAMPLE_NAMES, codes.SAMPLE_SYNTAX, "samples have", builder)
+    check_fields(node, _SAMPLE_NAMES, library_codes.SAMPLE_SYNTAX, "samples have", builder)
     calls, drawn, generator = (node.get(name) for name in _SAMPLE_NAMES)
     is_drawn = True if drawn is None else expect_boolean(drawn, "`drawn`", sink)
     builder.failed |= is_drawn is None
@@ -274,7 +276,9 @@ def _read_sample_fields(node: MappingNode, builder: EntryBuilder) -> tuple[str, 
         else:
             text = f"`{generator.value}`" if isinstance(generator, Scalar) else generator.description
             message = f"{text} names no Python function"
-            builder.fault(codes.SAMPLE_SYNTAX, message, generator.span, help="write it like `acme.samples:rms_norm`")
+            builder.fault(
+                library_codes.SAMPLE_SYNTAX, message, generator.span, help="write it like `acme.samples:rms_norm`"
+            )
     return () if calls is None else _read_samples(calls, builder)
 
 

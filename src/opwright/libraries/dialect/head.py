@@ -20,7 +20,7 @@ from opwright.dialects.field import (
 )
 from opwright.dialects.names import CPP_WORDS, FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.files.plan import has_windows_device
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.sections import section_entries
 from opwright.libraries.operator_library import BUILD_NAMESPACE
 from opwright.model.dispatch_key import dispatch_keys
@@ -153,7 +153,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Sequence[Node]]:
     if not isinstance(root, MappingNode) or (root.get(OPERATORS) is None and root.get("func") is not None):
         description = "a single entry" if isinstance(root, MappingNode) else root.description
         message = f"the file is {description}, not a list of entries or a mapping with `{OPERATORS}`"
-        raise Fault.at(codes.LIBRARY_FILE_SHAPE, message, root.span)
+        raise Fault.at(library_codes.LIBRARY_FILE_SHAPE, message, root.span)
     check_unique_keys(root, sink)
     texts: dict[str, Scalar] = {}
     lists: dict[str, tuple[str, ...]] = {}
@@ -162,7 +162,7 @@ def read_head(root: Node, sink: Diagnostics) -> tuple[Head, Sequence[Node]]:
             report_plugins(key.span, sink)
         elif key.value not in HEAD_NAMES:
             help = did_you_mean_key(key, root, HEAD_NAMES)
-            sink.error(codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=help)
+            sink.error(library_codes.HEAD_KEY, f"unknown key `{key.value}`", key.span, help=help)
         elif key.value in _LISTS:
             items = expect_strings(value, f"`{key.value}`", sink) or ()
             lists[key.value] = tuple([item.value for item in items])
@@ -191,19 +191,19 @@ def _check_implements(texts: dict[str, Scalar], root: MappingNode, sink: Diagnos
     if not is_module_name(owner.value) and not owner.value.endswith((".yaml", ".yml")):
         message = f"`{shorten(owner.value)}` is neither a module nor the path of a library file"
         help = "write it like `vllm`, or like `../acme/acme.yaml`"
-        sink.error(codes.OWNERS_FILE, message, owner.span, help=help)
+        sink.error(library_codes.OWNERS_FILE, message, owner.span, help=help)
         del texts[IMPLEMENTS]
     namespace = texts.get("namespace")
     if namespace is None or namespace.value == BUILD_NAMESPACE:
         message = f"a library with `{IMPLEMENTS}` has a name of its own for its code and its package"
         at = owner.span if namespace is None else namespace.span
-        sink.error(codes.OWNERS_FIELD, message, at, help="write for instance `namespace: acme_npu`")
+        sink.error(library_codes.OWNERS_FIELD, message, at, help="write for instance `namespace: acme_npu`")
     for key, value in root.entries:
         is_refused = isinstance(value, Scalar) and value.value in _NOT_OF_OTHERS.get(key.value, ())
         if is_refused or key.value in _OF_DEFINITIONS:
             what = f"`{key.value}: {value.value}`" if isinstance(value, Scalar) and is_refused else f"`{key.value}`"
             message = f"{what} is not for operators that another library defines"
-            sink.error(codes.OWNERS_FIELD, message, key.span, help=f"remove `{key.value}`")
+            sink.error(library_codes.OWNERS_FIELD, message, key.span, help=f"remove `{key.value}`")
 
 
 def _macro(node: MappingNode, sink: Diagnostics) -> Scalar | None:
@@ -212,7 +212,9 @@ def _macro(node: MappingNode, sink: Diagnostics) -> Scalar | None:
     if isinstance(value, Scalar) and value.value == BUILD_NAMESPACE and len(node.entries) == 1:
         return value
     help = f"write `{{{FROM}: {BUILD_NAMESPACE}}}`"
-    sink.error(codes.NAMESPACE_NAME, "the mapping does not say which namespace the build gives", node.span, help=help)
+    sink.error(
+        library_codes.NAMESPACE_NAME, "the mapping does not say which namespace the build gives", node.span, help=help
+    )
     return None
 
 
@@ -223,16 +225,18 @@ def _check_build_namespace(
     at = texts["namespace"].span
     if "cpp_namespace" not in texts:
         help = "add a `cpp_namespace` to the head"
-        sink.error(codes.NAMESPACE_NAME, "a library that the build names has a C++ namespace of its own", at, help=help)
+        sink.error(
+            library_codes.NAMESPACE_NAME, "a library that the build names has a C++ namespace of its own", at, help=help
+        )
     if "c_shims" in lists:
         message = "C shims have names without a namespace, so that two builds of the library could not be loaded"
-        sink.error(codes.NAMESPACE_NAME, message, at, help="delete `c_shims`, or name the namespace")
+        sink.error(library_codes.NAMESPACE_NAME, message, at, help="delete `c_shims`, or name the namespace")
 
 
 def _entries(root: MappingNode, sink: Diagnostics) -> Sequence[Node]:
     node = root.get(OPERATORS)
     if node is None:
-        sink.error(codes.LIBRARY_FILE_SHAPE, f"the file has no `{OPERATORS}`", root.span)
+        sink.error(library_codes.LIBRARY_FILE_SHAPE, f"the file has no `{OPERATORS}`", root.span)
         return ()
     if isinstance(node, Scalar) and node.kind == "null":
         return ()
@@ -259,7 +263,7 @@ def _head(texts: Mapping[str, Scalar], lists: Mapping[str, tuple[str, ...]], sin
     if values.get("kernel_signatures", "schema") not in KERNEL_SIGNATURES:
         at, name = texts["kernel_signatures"].span, values.pop("kernel_signatures")
         help = did_you_mean(name, KERNEL_SIGNATURES, "write `schema` or `declared`")
-        sink.error(codes.KERNEL_SIGNATURES, f"there are no signatures `{name}`", at, help=help)
+        sink.error(library_codes.KERNEL_SIGNATURES, f"there are no signatures `{name}`", at, help=help)
     values.pop("torch", None)
     spans = {name: scalar.span for name, scalar in texts.items()}
     return Head(**values, **lists, torch=_torch_range(texts.get("torch"), sink), spans=spans)  # type: ignore[arg-type]
@@ -279,7 +283,7 @@ def check_namespace(name: str, at: Span, sink: Diagnostics) -> bool:
         message, help = f"`{name}` is a device of Windows, which can have no folder of that name", "choose another name"
     else:
         return True
-    sink.error(codes.NAMESPACE_NAME, message, at, help=help)
+    sink.error(library_codes.NAMESPACE_NAME, message, at, help=help)
     return False
 
 
@@ -288,7 +292,7 @@ def check_outermost_namespace(name: str, at: Span | None, sink: Diagnostics) -> 
     conflict = namespace_conflict(name)
     if conflict:
         help = f"choose another name, or write for instance `cpp_namespace: {name}_ops`"
-        sink.error(codes.NAMESPACE_NAME, f"`{name}` is {conflict}", at, help=help)
+        sink.error(library_codes.NAMESPACE_NAME, f"`{name}` is {conflict}", at, help=help)
     return not conflict
 
 
@@ -297,14 +301,14 @@ def _check_cpp_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
     for part in name.split("::"):
         at = scalar.span_of(start, start + len(part)) if part else scalar.span
         if IDENTIFIER.fullmatch(part) is None or part in CPP_WORDS:
-            sink.error(codes.NAMESPACE_NAME, f"`{part}` is not the name of a C++ namespace", at)
+            sink.error(library_codes.NAMESPACE_NAME, f"`{part}` is not the name of a C++ namespace", at)
             return False
         # A library may have a namespace inside one of PyTorch's.
         is_foreign = part in FOREIGN_NAMESPACES and part != name
         conflict = "" if is_foreign else namespace_conflict(part, is_outermost=not start)
         if conflict:
             help = "" if part in cpp_macros() else f"write for instance `mine::{name}`"
-            sink.error(codes.NAMESPACE_NAME, f"`{part}` is {conflict}", at, help=help)
+            sink.error(library_codes.NAMESPACE_NAME, f"`{part}` is {conflict}", at, help=help)
             return False
         start += len(part) + len("::")
     return True
@@ -315,7 +319,7 @@ def _check_kernel_namespace(scalar: Scalar, sink: Diagnostics) -> bool:
     if name == GLOBAL or all(IDENTIFIER.fullmatch(part) and part not in CPP_WORDS for part in name.split("::")):
         return True
     message, help = f"`{shorten(name)}` is not a C++ namespace", "write it like `acme::ops`, or `::`"
-    sink.error(codes.OWN_KERNEL_NAMESPACE, message, scalar.span, help=help)
+    sink.error(library_codes.OWN_KERNEL_NAMESPACE, message, scalar.span, help=help)
     return False
 
 
@@ -323,18 +327,18 @@ def _check_python_package(scalar: Scalar, sink: Diagnostics) -> bool:
     name = scalar.value
     if has_windows_device(name.replace(".", "/")):
         message = f"`{name}` has a device of Windows, which can have no folder of that name"
-        sink.error(codes.PYTHON_PACKAGE, message, scalar.span, help="choose another name")
+        sink.error(library_codes.PYTHON_PACKAGE, message, scalar.span, help="choose another name")
         return False
     if all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
         return True
     help = f"write `{name.replace('-', '_')}`" if name.replace("-", "_").isidentifier() else ""
-    sink.error(codes.PYTHON_PACKAGE, f"`{name}` is not the name of a Python package", scalar.span, help=help)
+    sink.error(library_codes.PYTHON_PACKAGE, f"`{name}` is not the name of a Python package", scalar.span, help=help)
     return False
 
 
 def _report_abi(scalar: Scalar, sink: Diagnostics) -> None:
     help = did_you_mean(scalar.value, ABIS, "write `native`, `stable` or `dlpack`")
-    sink.error(codes.UNKNOWN_ABI, f"there is no interface `{scalar.value}`", scalar.span, help=help)
+    sink.error(library_codes.UNKNOWN_ABI, f"there is no interface `{scalar.value}`", scalar.span, help=help)
 
 
 def _check_shim_devices(items: Sequence[Scalar], sink: Diagnostics) -> None:
@@ -342,18 +346,20 @@ def _check_shim_devices(items: Sequence[Scalar], sink: Diagnostics) -> None:
     for item in items:
         if item.value not in devices:
             help = did_you_mean(item.value, devices, f"there are: {', '.join(devices)}")
-            sink.error(codes.C_SHIM_DEVICE, f"AOTInductor has no C shims for `{item.value}`", item.span, help=help)
+            sink.error(
+                library_codes.C_SHIM_DEVICE, f"AOTInductor has no C shims for `{item.value}`", item.span, help=help
+            )
 
 
 def _check_frameworks(items: Sequence[Scalar], at: Span, root: MappingNode, sink: Diagnostics) -> None:
     for item in items:
         if item.value not in FRAMEWORKS:
             help = did_you_mean(item.value, FRAMEWORKS, f"there are: {', '.join(FRAMEWORKS)}")
-            sink.error(codes.UNKNOWN_FRAMEWORK, f"there is no framework `{item.value}`", item.span, help=help)
+            sink.error(library_codes.UNKNOWN_FRAMEWORK, f"there is no framework `{item.value}`", item.span, help=help)
     abi = root.get("abi")
     if not isinstance(abi, Scalar) or abi.value != "dlpack":
         message = "`frameworks` are those that call kernels over borrowed tensors"
-        sink.error(codes.UNKNOWN_FRAMEWORK, message, at, help="write `abi: dlpack`, or remove `frameworks`")
+        sink.error(library_codes.UNKNOWN_FRAMEWORK, message, at, help="write `abi: dlpack`, or remove `frameworks`")
 
 
 def _check_headers(items: Sequence[Scalar], sink: Diagnostics) -> None:
@@ -361,7 +367,7 @@ def _check_headers(items: Sequence[Scalar], sink: Diagnostics) -> None:
         if not is_header(item.value):
             help = f"write `{item.value[1:-1]}`" if is_header(item.value[1:-1]) else "write it like `acme/kernels.h`"
             message = f"`{shorten(item.value)}` is not the path of a header"
-            sink.error(codes.HEADER_PATH, message, item.span, help=help)
+            sink.error(library_codes.HEADER_PATH, message, item.span, help=help)
 
 
 def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:
@@ -372,5 +378,5 @@ def _torch_range(scalar: Scalar | None, sink: Diagnostics) -> VersionRange:
     except RangeFault as fault:
         message = f"`{scalar.value[fault.start : fault.end]}` is not a range of releases"
         at = scalar.span_of(fault.start, fault.end) if fault.end > fault.start else scalar.span
-        sink.error(codes.LIBRARY_TORCH_RANGE, message, at, help=fault.help(scalar.value))
+        sink.error(library_codes.LIBRARY_TORCH_RANGE, message, at, help=fault.help(scalar.value))
         return VersionRange()

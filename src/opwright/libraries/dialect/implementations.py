@@ -14,7 +14,7 @@ from opwright.dialects.field import TEXT, TEXTS, Field
 from opwright.dialects.names import default_kernel_name
 from opwright.dialects.native_functions.dispatch import add_key, read_kernel, read_kernel_name, read_keys, read_table
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.conditions import read_condition
 from opwright.libraries.kernels import KernelChoice, LibraryKernel
 from opwright.model.derivatives import words_of
@@ -119,9 +119,9 @@ def read_implementations(node: Node, keys: Sequence[DispatchKey], builder: Entry
         return []
     if builder.structured:
         message = "a structured kernel has no other implementations"
-        builder.fault(codes.IMPLEMENTATION, message, node.span, help="write a kernel for each overload")
+        builder.fault(library_codes.IMPLEMENTATION, message, node.span, help="write a kernel for each overload")
     elif not items:
-        builder.fault(codes.NO_FALLBACK, "the list of implementations is empty", node.span)
+        builder.fault(library_codes.NO_FALLBACK, "the list of implementations is empty", node.span)
     else:
         items.sort(key=lambda item: -item.priority)
         _check_names(items, builder)
@@ -157,9 +157,11 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
     function = _function(node) if isinstance(node, MappingNode) else None
     if not isinstance(node, MappingNode) or function is None:
         message = "an implementation has the field `kernel` or `python`, which names a function"
-        builder.fault(codes.IMPLEMENTATION, message, node.span, help='write `{kernel: fast, when: "self.dim() == 2"}`')
+        builder.fault(
+            library_codes.IMPLEMENTATION, message, node.span, help='write `{kernel: fast, when: "self.dim() == 2"}`'
+        )
         return None
-    check_fields(node, _NAMES, codes.IMPLEMENTATION, "an implementation has", builder)
+    check_fields(node, _NAMES, library_codes.IMPLEMENTATION, "an implementation has", builder)
     condition, when, priority = node.get("if"), node.get("when"), node.get("priority")
     number = 0 if priority is None else expect_integer(priority, "`priority`", sink)
     guard = "" if condition is None else _read_guard(condition, builder)
@@ -171,10 +173,10 @@ def _read_item(node: Node, builder: EntryBuilder) -> _Item | None:
         return _Item(node, *read_kernel_name(function, builder), guard, text, number)
     if guard:
         message = "the preprocessor knows nothing of Python functions"
-        builder.fault(codes.IMPLEMENTATION, message, node.span, help="remove `if`")
+        builder.fault(library_codes.IMPLEMENTATION, message, node.span, help="remove `if`")
     if not is_python_function(function.value):
         message = f"`{function.value}` names no Python function"
-        builder.fault(codes.IMPLEMENTATION, message, function.span, help="write it like `acme.kernels:softmax`")
+        builder.fault(library_codes.IMPLEMENTATION, message, function.span, help="write it like `acme.kernels:softmax`")
     return _Item(node, "", function.value.rpartition(":")[2], "", text, number, function.value)
 
 
@@ -202,7 +204,7 @@ def _read_guard(node: Node, builder: EntryBuilder) -> str | None:
         named = [name for name in _argument_names(builder) if name in words]
         if named:
             message = f"`if` is for the preprocessor, which does not know the argument `{named[0]}`"
-            sink.error(codes.CALL_CONDITION, message, text.span, help="write `when` in place of `if`")
+            sink.error(library_codes.CALL_CONDITION, message, text.span, help="write `when` in place of `if`")
             return None
     return read_condition(node, sink)
 
@@ -212,16 +214,18 @@ def _read_when(node: Node, builder: EntryBuilder) -> str | None:
     sink: Diagnostics = builder.context.sink
     if not isinstance(node, Scalar) or node.kind != "str":
         help = 'write it like `"self.is_contiguous()"`'
-        sink.error(codes.CALL_CONDITION, f"`when` is a C++ expression, not {node.description}", node.span, help=help)
+        sink.error(
+            library_codes.CALL_CONDITION, f"`when` is a C++ expression, not {node.description}", node.span, help=help
+        )
         return None
     text = node.value
     code = QUOTED.sub(lambda literal: literal[0] if _COMMENT.match(literal[0]) else "v" * len(literal[0]), text)
     if match := _COMMENT.search(code):
-        sink.error(codes.CALL_CONDITION, "a comment in an expression", node.span_of(match.start(), match.end()))
+        sink.error(library_codes.CALL_CONDITION, "a comment in an expression", node.span_of(match.start(), match.end()))
         return None
     if match := _ASSIGNMENT.search(code):
         at = node.span_of(match.start(), match.end())
-        sink.error(codes.CALL_CONDITION, "`when` assigns a value", at, help="write `==`")
+        sink.error(library_codes.CALL_CONDITION, "`when` assigns a value", at, help="write `==`")
         return None
     if builder.schema is None:
         # Its fault is reported.
@@ -248,7 +252,7 @@ def _check_names(items: list[_Item], builder: EntryBuilder) -> None:
         if other is not item:
             message = f"two implementations have the name `{item.name}`"
             also = (Label(other.node.span, "the other one", primary=False),)
-            builder.fault(codes.IMPLEMENTATION, message, item.node.span, also=also)
+            builder.fault(library_codes.IMPLEMENTATION, message, item.node.span, also=also)
 
 
 def _check_order(items: list[_Item], builder: EntryBuilder) -> None:
@@ -257,10 +261,10 @@ def _check_order(items: list[_Item], builder: EntryBuilder) -> None:
     if last.when:
         message = f"no implementation serves the calls for which `{last.when}` does not hold"
         help = "let the implementation with the lowest priority have no `when`"
-        builder.fault(codes.NO_FALLBACK, message, last.node.span, help=help)
+        builder.fault(library_codes.NO_FALLBACK, message, last.node.span, help=help)
     for place, item in enumerate(items[:-1]):
         if not item.when and not item.condition:
             message = f"`{items[place + 1].name}` never runs, because `{item.name}` serves all calls before it"
             help = f"give `{item.name}` a condition `when`, or a lower priority"
-            builder.context.sink.warning(codes.NEVER_CHOSEN, message, items[place + 1].node.span, help=help)
+            builder.context.sink.warning(library_codes.NEVER_CHOSEN, message, items[place + 1].node.span, help=help)
             return

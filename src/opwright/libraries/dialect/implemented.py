@@ -12,7 +12,7 @@ from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import dispatch_key_span
 from opwright.dialects.native_functions.report import CrossReport
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.fields import LIBRARY_FIELDS, NAME
 from opwright.libraries.dialect.head import IMPLEMENTS, Head
 from opwright.libraries.dialect.requirements import FIELDS as REQUIREMENT_FIELDS
@@ -85,19 +85,21 @@ def implemented(
         if not isinstance(item, MappingNode) or not isinstance(scalar, Scalar):
             help = f"write `{NAME}:` and the name of the operator"
             message = f"`{IMPLEMENTS}` is for entries with the names of another library's operators"
-            sink.error(codes.OWNERS_FIELD, message, item.span, help=help)
+            sink.error(library_codes.OWNERS_FIELD, message, item.span, help=help)
             continue
         namespace, separator, name = scalar.value.rpartition("::")
         chosen = namespace if separator and not is_chosen else chosen
         is_chosen = True
         if separator and namespace != chosen:
             message = f"`{namespace}` is another namespace than `{chosen}`, which the operators above are in"
-            sink.error(codes.OWNERS_OPERATOR, message, scalar.span, help="write a library file for each namespace")
+            sink.error(
+                library_codes.OWNERS_OPERATOR, message, scalar.span, help="write a library file for each namespace"
+            )
             continue
         function = by_namespace.get(chosen, {}).get(name)
         if function is None:
             message = f"`{head.implements}` has no operator `{scalar.value}`"
-            sink.error(codes.OWNERS_OPERATOR, message, scalar.span, help=_nearest(name, chosen, by_namespace))
+            sink.error(library_codes.OWNERS_OPERATOR, message, scalar.span, help=_nearest(name, chosen, by_namespace))
         elif _check_fields(item, sink):
             key = next(key for key, _ in item.entries if key.value == NAME)
             # The place of the schema is that of the name.
@@ -105,7 +107,7 @@ def implemented(
             func = Scalar(key.file, key.start, key.end, _FUNC)
             entries.append(item.replace(entries=[(func, schema), *item.entries]))
     if chosen in _NOT_OWNERS:
-        sink.error(codes.OWNERS_FILE, _NOT_OWNERS[chosen], head.spans[IMPLEMENTS])
+        sink.error(library_codes.OWNERS_FILE, _NOT_OWNERS[chosen], head.spans[IMPLEMENTS])
     module = next((library.python_package for library in libraries if library.library.namespace == chosen), chosen)
     owner = Owner(chosen, module if head.implements.endswith(_YAML) else head.implements)
     return Implemented(entries, owner, by_namespace.get(chosen, {}))
@@ -123,10 +125,12 @@ def _check_fields(entry: MappingNode, sink: Diagnostics) -> bool:
     for key in wrong:
         message = f"`{key.value}` of an operator is said by the library that defines it"
         help = f"remove `{key.value}`; an entry says which kernels there are, and what these need of a call"
-        sink.error(codes.OWNERS_FIELD, message, key.span, help=help)
+        sink.error(library_codes.OWNERS_FIELD, message, key.span, help=help)
     if entry.get(DISPATCH_FIELD.name) is None:
         message = f"`{DISPATCH_FIELD.name}` is missing: an entry of an operator of others has kernels for keys"
-        sink.error(codes.OWNERS_FIELD, message, entry.span, help="write for instance `dispatch: {PrivateUse1: scale}`")
+        sink.error(
+            library_codes.OWNERS_FIELD, message, entry.span, help="write for instance `dispatch: {PrivateUse1: scale}`"
+        )
         return False
     return not wrong
 
@@ -141,10 +145,10 @@ def check_implemented(functions: Iterable[NativeFunction], of_owner: Implemented
             if key in owners:
                 message = f"`{namespace}` has a kernel for `{key.name}` of `{function.name}`"
                 help = "name a key of another device: which of two kernels runs depends on which package is loaded last"
-                report.error(codes.OWNERS_KERNEL, message, at, help=help)
+                report.error(library_codes.OWNERS_KERNEL, message, at, help=help)
             elif key.is_composite:
                 message = f"`{key.name}` of an operator is for the library that defines it"
-                report.error(codes.OWNERS_KERNEL, message, at, help="name the key of a device")
+                report.error(library_codes.OWNERS_KERNEL, message, at, help="name the key of a device")
             elif implementations_of(kernel):
                 message = f"an operator of others has one kernel in C++ for `{key.name}`"
-                report.error(codes.OWNERS_KERNEL, message, at, help="name one C++ function")
+                report.error(library_codes.OWNERS_KERNEL, message, at, help="name one C++ function")

@@ -25,7 +25,7 @@ from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS
 from opwright.dialects.tags import load_tags
 from opwright.dialects.values import Releases
 from opwright.emit.checks import is_functionalized_by_pytorch, unfit_result
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import depends_on_values
 from opwright.libraries.dialect.contracts import contract_overloads
 from opwright.libraries.dialect.derivatives import NamedDerivatives, with_derivatives
@@ -138,11 +138,11 @@ def _with_schemas(source: LibrarySource, context: LoadContext, sink: Diagnostics
     head, at = source.head, source.head.spans[IMPLEMENTS]
     owner_sink = Diagnostics()
     owner_context = context._replace(sink=owner_sink)
-    file = read_named_file(schemas_path(head), source.path, at, codes.OWNERS_FILE, owner_context)
+    file = read_named_file(schemas_path(head), source.path, at, library_codes.OWNERS_FILE, owner_context)
     if file is None:
         help = lock_help(head, source.path)
         sink.extend(
-            diagnostic._replace(help=help) if diagnostic.code == codes.OWNERS_FILE else diagnostic
+            diagnostic._replace(help=help) if diagnostic.code == library_codes.OWNERS_FILE else diagnostic
             for diagnostic in owner_sink
         )
         return None
@@ -150,7 +150,7 @@ def _with_schemas(source: LibrarySource, context: LoadContext, sink: Diagnostics
         owner_head, items = read_head(load_yaml(file), owner_sink)
         if owner_head.implements:
             message = f"`{schemas_path(head)}` defines no operators, and has kernels for those of others"
-            sink.error(codes.OWNERS_FILE, message, at, help="name the library that defines them")
+            sink.error(library_codes.OWNERS_FILE, message, at, help="name the library that defines them")
             return None
         # Its formulas, and the releases that it is for, are no concern of those who read schemas.
         owner_head = owner_head._replace(derivatives="", torch=VersionRange())
@@ -160,7 +160,7 @@ def _with_schemas(source: LibrarySource, context: LoadContext, sink: Diagnostics
         libraries = ()
     own_sink = Diagnostics()
     of_owner = implemented(source.items, head, libraries, own_sink)
-    if any(diagnostic.code == codes.OWNERS_OPERATOR for diagnostic in own_sink):
+    if any(diagnostic.code == library_codes.OWNERS_OPERATOR for diagnostic in own_sink):
         sink.extend(diagnostic for diagnostic in owner_sink if diagnostic.severity is Severity.ERROR)
     sink.extend(own_sink)
     return of_owner
@@ -182,7 +182,10 @@ def _check_release(head: Head, rules: Rules, sink: Diagnostics) -> None:
         at = head.spans["torch"]
         message = f"the library is for PyTorch `{at.text}`, and this run is for {rules.version}"
         sink.error(
-            codes.LIBRARY_TORCH_EXCLUDED, message, at, help="choose another release with `--torch` or `--release`"
+            library_codes.LIBRARY_TORCH_EXCLUDED,
+            message,
+            at,
+            help="choose another release with `--torch` or `--release`",
         )
 
 
@@ -195,7 +198,7 @@ def _check_headers(namespaces: Iterable[NamespaceFacts], sink: Diagnostics) -> N
         if owner is not facts:
             names = f"`{owner.namespace}` and `{facts.namespace}`"
             message = f"the namespaces {names} have the same C++ namespace `{api}`"
-            sink.error(codes.HEADS_DIFFER, message, facts.cpp_span or owner.cpp_span)
+            sink.error(library_codes.HEADS_DIFFER, message, facts.cpp_span or owner.cpp_span)
 
 
 def _load_namespace(
@@ -300,11 +303,11 @@ def _check_dtype_overload(function: NativeFunction, functions: Iterable[NativeFu
     overloads = [*overloads_with_dtype(function, functions)]
     if not overloads:
         message = f"`{function.name}` has no overload that also takes a `ScalarType`"
-        report.error(codes.AUTOCAST_SCHEMA, message, value_span(report.node(function), "autocast"))
+        report.error(library_codes.AUTOCAST_SCHEMA, message, value_span(report.node(function), "autocast"))
     elif not any(library_fields(overload).condition == library_fields(function).condition for overload in overloads):
         message = f"autocast calls `{overloads[0].name}`, which has another condition than `{function.name}`"
         also = report.other(overloads[0], "this overload")
-        report.error(codes.CONDITIONS_DIFFER, message, value_span(report.node(function), "autocast"), also=also)
+        report.error(library_codes.CONDITIONS_DIFFER, message, value_span(report.node(function), "autocast"), also=also)
 
 
 def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -315,7 +318,7 @@ def _check_typed(functions: Iterable[NativeFunction], report: CrossReport) -> No
                 message = f"the kernels of `{function.name}` have signatures of their own, so nothing can choose one"
                 help = "remove `kernel_signatures: declared`"
                 report.error(
-                    codes.IMPLEMENTATION, message, dispatch_key_span(report.node(function), key.name), help=help
+                    library_codes.IMPLEMENTATION, message, dispatch_key_span(report.node(function), key.name), help=help
                 )
 
 
@@ -334,7 +337,9 @@ def _check_callers(functions: Iterable[NativeFunction], report: CrossReport) -> 
             message = f"`{name}` is the function that generated headers give to callers of `{caller.name}`"
             api = function.library.api
             help = f"write `cpp_namespace: {api}::ops` in the head, or move the kernel out of `{api}`"
-            report.error(codes.KERNEL_IS_CALLER, message, kernel_span(report.node(function), kernel.name), help=help)
+            report.error(
+                library_codes.KERNEL_IS_CALLER, message, kernel_span(report.node(function), kernel.name), help=help
+            )
 
 
 def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport, *, has_own_signatures: bool) -> None:
@@ -346,13 +351,19 @@ def _check_requirements(functions: Iterable[NativeFunction], report: CrossReport
         at = report.name(function)
         if has_own_signatures or function.manual_kernel_registration:
             message = f"the kernels of `{function.name}` get arguments as they are, so nothing checks what it requires"
-            report.error(codes.CONTRADICTION, message, at, help="let generated code declare and register the kernels")
+            report.error(
+                library_codes.CONTRADICTION, message, at, help="let generated code declare and register the kernels"
+            )
         elif function.ends_in_autograd:
             message = f"`{function.name}` has kernels for autograd alone, before which nothing is checked"
-            report.error(codes.CONTRADICTION, message, at, help="move the requirements to the operators that it calls")
+            report.error(
+                library_codes.CONTRADICTION, message, at, help="move the requirements to the operators that it calls"
+            )
         elif requirements.copied and function.in_structured_group:
             message = f"the structured kernel of `{function.name}` gets its arguments as they are"
-            report.error(codes.REQUIRED_LAYOUT, message, at, help="refuse other layouts with `!`, as in `contiguous!`")
+            report.error(
+                library_codes.REQUIRED_LAYOUT, message, at, help="refuse other layouts with `!`, as in `contiguous!`"
+            )
 
 
 def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -364,7 +375,7 @@ def _check_conditions(functions: Iterable[NativeFunction], report: CrossReport) 
             if library_fields(owner).condition != library_fields(function).condition:
                 message = f"`{function.name}` has another condition than `{owner.name}`"
                 also = report.other(owner, "this overload")
-                report.error(codes.CONDITIONS_DIFFER, message, report.name(function), also=also)
+                report.error(library_codes.CONDITIONS_DIFFER, message, report.name(function), also=also)
 
 
 def check_operators_are_new(functions: Iterable[UnlinkedFunction], inputs: Inputs, report: CrossReport) -> None:
@@ -374,7 +385,7 @@ def check_operators_are_new(functions: Iterable[UnlinkedFunction], inputs: Input
         if function.name.text in names:
             message = f"PyTorch already has `{function.namespace}::{function.name}`"
             help = "use a namespace of your own, or another overload name"
-            report.error(codes.OPERATOR_EXISTS, message, report.name(function), help=help)
+            report.error(library_codes.OPERATOR_EXISTS, message, report.name(function), help=help)
 
 
 def _released_names(text: str) -> frozenset[str]:
@@ -389,20 +400,20 @@ def _check_outputs(function: NativeFunction, report: CrossReport) -> None:
     with_meta = [member for member in members if META in member.kernels]
     if function.has_composite_implicit:
         message = f"`{function.name}` is composite: its outputs are those of the operators that it calls"
-        report.error(codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
+        report.error(library_codes.OUTPUT_TWICE, message, at, help="remove `outputs`, or name kernels in `dispatch`")
     elif with_meta:
         message = f"`{with_meta[0].name}` has a kernel for `{META.name}`, which would give the same outputs"
         also = report.other(with_meta[0], "this operator")
-        report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+        report.error(library_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
     elif depends_on_values(library_fields(function).outputs) and (
         group is not None or library_fields(function).contracts
     ):
         message = f"`{function.name}` has a size that depends on values, and nobody can make its out argument before"
-        report.error(codes.OUTPUT_SCHEMA, message, at, help="remove the out overload or the contracts")
+        report.error(library_codes.OUTPUT_SCHEMA, message, at, help="remove the out overload or the contracts")
     elif group is not None and function is group.out and library_fields(group.functional).outputs:
         message = f"`{group.functional.name}` has declared the outputs already"
         also = report.other(group.functional, "this overload")
-        report.error(codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
+        report.error(library_codes.OUTPUT_TWICE, message, at, help="remove one of the two", also=also)
 
 
 def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> None:
@@ -416,7 +427,9 @@ def _check_kernels(functions: Iterable[NativeFunction], report: CrossReport) -> 
             if owner is not function:
                 message = f"`{kernel.name}` is also the kernel of `{owner.name}`"
                 also = report.other(owner, "the other operator")
-                report.error(codes.KERNEL_TWICE, message, kernel_span(report.node(function), kernel.name), also=also)
+                report.error(
+                    library_codes.KERNEL_TWICE, message, kernel_span(report.node(function), kernel.name), also=also
+                )
 
 
 def _is_reached(function: NativeFunction, *, is_stable: bool) -> bool:
@@ -435,7 +448,9 @@ def _report_unreached(function: NativeFunction, report: CrossReport) -> None:
     key, kernel = next(iter(function.kernels.items()))
     message = f"`{function.name}` takes no tensor, so PyTorch never chooses its kernel for `{key.name}`"
     help = f"name it under the key that needs no tensor: `{COMPOSITE_EXPLICIT.name}: {kernel.name}`"
-    report.warning(codes.UNREACHED_KERNEL, message, dispatch_key_span(report.node(function), key.name), help=help)
+    report.warning(
+        library_codes.UNREACHED_KERNEL, message, dispatch_key_span(report.node(function), key.name), help=help
+    )
 
 
 def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> None:
@@ -445,7 +460,7 @@ def _report_hidden_tensors(function: NativeFunction, report: CrossReport) -> Non
             message = f"the dispatcher does not see tensors in `{argument.type} {argument.name}`"
             help = f"take `Tensor[]` or `Tensor?[]`, or name a kernel for `{COMPOSITE_IMPLICIT.name}`"
             report.warning(
-                codes.HIDDEN_TENSORS, message, argument_span(report.node(function), argument.text), help=help
+                library_codes.HIDDEN_TENSORS, message, argument_span(report.node(function), argument.text), help=help
             )
 
 

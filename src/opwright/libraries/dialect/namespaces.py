@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.head import (
     FRAMEWORKS,
     GLOBAL,
@@ -69,7 +69,7 @@ def entries_by_namespace(items: Iterable[Node], head: Head, sink: Diagnostics) -
             namespaces.setdefault(namespace or entry_namespace, []).append(item)
         elif "namespace" not in head.spans:
             help = "write `namespace: NAME` in the head"
-            sink.error(codes.NO_NAMESPACE, "the operator is in no namespace", item.span, help=help)
+            sink.error(library_codes.NO_NAMESPACE, "the operator is in no namespace", item.span, help=help)
     return namespaces
 
 
@@ -92,7 +92,7 @@ def _check_spelling(namespace: str, span: Span, spelling: str, sink: Diagnostics
     help = str(did_you_mean(namespace, [spelling])) if spelling else ""
     if help:
         message = f"`{namespace}` is another namespace than `{spelling}`, which the head names"
-        sink.warning(codes.NEAR_NAMESPACE, message, span, help=help)
+        sink.warning(library_codes.NEAR_NAMESPACE, message, span, help=help)
 
 
 def namespace_facts(
@@ -116,10 +116,10 @@ def namespace_facts(
         if owner is not None and not head.implements:
             message = f"another file says that the operators of `{namespace}` are those of `{owner.namespace}`"
             help = "give one of the two files another namespace"
-            sink.error(codes.HEADS_DIFFER, message, head.spans.get("namespace"), help=help)
+            sink.error(library_codes.HEADS_DIFFER, message, head.spans.get("namespace"), help=help)
     if signatures == "declared" and not includes:
         message = "no header declares the kernels"
-        sink.error(codes.KERNEL_SIGNATURES, message, at, help="name the headers in `includes`")
+        sink.error(library_codes.KERNEL_SIGNATURES, message, at, help="name the headers in `includes`")
     abi = _common_value("abi", heads, sink)[0] or "native"
     names = library_names(namespace, cpp_namespace)._replace(is_stable=abi != "native")
     package = _common_value("python_package", namespace_heads, sink)[0]
@@ -175,5 +175,5 @@ def _common_value(field: str, heads: Iterable[Head], sink: Diagnostics) -> tuple
         elif stated and stated != value:
             also = () if span is None else (Label(span, "the other file", primary=False),)
             message = f"another file says that `{field}` of `{head.namespace}` is `{value}`"
-            sink.error(codes.HEADS_DIFFER, message, head.spans.get(field), also=also)
+            sink.error(library_codes.HEADS_DIFFER, message, head.spans.get(field), also=also)
     return value, span

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from opwright.dialects.field import Field
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import (
     DeclaredOutput,
     DeclaredOutputs,
@@ -83,7 +83,7 @@ def load_outputs(
     fault = _schema_fault(schema, tags, results)
     if fault is not None:
         message, help = fault
-        sink.error(codes.OUTPUT_SCHEMA, message, key.span, help=help)
+        sink.error(library_codes.OUTPUT_SCHEMA, message, key.span, help=help)
         return None
     loader = _OutputLoader(schema, _arguments(schema), sink)
     try:
@@ -174,7 +174,9 @@ class _OutputLoader(NamedTuple):
             _check_count(len(node), results, node.span)
             return self._each(node.items, results)
         if node.kind == "null":
-            raise Fault.at(codes.OUTPUT_SYNTAX, "`outputs` is empty", node.span, help="write for instance `like(self)`")
+            raise Fault.at(
+                library_codes.OUTPUT_SYNTAX, "`outputs` is empty", node.span, help="write for instance `like(self)`"
+            )
         return self._expressions(ExpressionText.of_scalar(node), results)
 
     def _load_named(self, node: MappingNode, results: tuple[Result, ...]) -> DeclaredOutputs:
@@ -186,10 +188,10 @@ class _OutputLoader(NamedTuple):
             if key.value not in names:
                 message = f"`{self.schema.name}` has no result `{key.value}`"
                 help = did_you_mean_key(key, node, names, f"its results are {_name_list(names)}")
-                self.sink.error(codes.OUTPUT_COUNT, message, key.span, help=help)
+                self.sink.error(library_codes.OUTPUT_COUNT, message, key.span, help=help)
         missing = [name for name in names if name not in nodes]
         if missing:
-            raise Fault.at(codes.OUTPUT_COUNT, f"no output is declared for {_name_list(missing)}", node.span)
+            raise Fault.at(library_codes.OUTPUT_COUNT, f"no output is declared for {_name_list(missing)}", node.span)
         return self._each([nodes[name] for name in names], results)
 
     def _each(self, nodes: list[Node], results: tuple[Result, ...]) -> DeclaredOutputs:
@@ -231,13 +233,13 @@ class _OutputLoader(NamedTuple):
             text = ExpressionText.of_scalar(node)
         if text is None:
             message = f"an output is an expression, not {node.description}"
-            raise Fault.at(codes.OUTPUT_SYNTAX, message, node.span, help="write a list of sizes in brackets")
+            raise Fault.at(library_codes.OUTPUT_SYNTAX, message, node.span, help="write a list of sizes in brackets")
         return ExpressionChecker(parse_expression(text), self.arguments)
 
     def _expression(self, checker: ExpressionChecker, node: ast.expr, result: Result) -> DeclaredOutput:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == LIKE:
             if len(node.args) != 1 or node.keywords:
-                raise checker.fault(codes.OUTPUT_CALL, node, "`like` takes one tensor")
+                raise checker.fault(library_codes.OUTPUT_CALL, node, "`like` takes one tensor")
             size, like = None, checker.check_kind(node.args[0], ValueKind.tensor)
         else:
             size, like = checker.check_kind(node, ValueKind.sizes), None
@@ -249,13 +251,15 @@ class _OutputLoader(NamedTuple):
         for key, value in node.entries:
             if key.value not in _FIELD_NAMES:
                 message = f"an output has no field `{key.value}`"
-                raise Fault.at(codes.OUTPUT_FIELD, message, key.span, help=did_you_mean_key(key, node, _FIELD_NAMES))
+                raise Fault.at(
+                    library_codes.OUTPUT_FIELD, message, key.span, help=did_you_mean_key(key, node, _FIELD_NAMES)
+                )
             checker = self._checker(value)
             fields[key.value] = checker.check_kind(checker.parsed.tree, _FIELD_KINDS[key.value])
         size, like = fields.pop("size", None), fields.pop("like", None)
         if (size is None) == (like is None):
             message = "an output has `size` or `like`" + (", not both" if size is not None else "")
-            raise Fault.at(codes.OUTPUT_FIELD, message, node.span)
+            raise Fault.at(library_codes.OUTPUT_FIELD, message, node.span)
         return self._complete(size, like, fields, result, node.span)
 
     def _complete(
@@ -319,7 +323,7 @@ def _check_count(count: int, results: tuple[Result, ...], at: Span) -> None:
     if count != len(results):
         outputs = "1 output" if count == 1 else f"{count} outputs"
         wanted = "1 result" if len(results) == 1 else f"{len(results)} results"
-        raise Fault.at(codes.OUTPUT_COUNT, f"{outputs} for {wanted}", at)
+        raise Fault.at(library_codes.OUTPUT_COUNT, f"{outputs} for {wanted}", at)
 
 
 def _name_list(names: list[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from opwright.dialects.field import FLAG, TEXT, Field
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import TORCH_DTYPES
 from opwright.libraries.dialect.implementations import check_fields, is_python_function
 from opwright.libraries.entry_fields import Reference
@@ -42,19 +42,19 @@ def read_reference(node: Node, builder: EntryBuilder) -> Reference | None:
         reason = _misfit(builder.schema)
         if reason:
             message = f"`{builder.schema.name}` cannot have a reference: {reason}"
-            builder.fault(codes.REFERENCE, message, node.span)
+            builder.fault(library_codes.REFERENCE, message, node.span)
             return None
     if not isinstance(node, MappingNode):
         return _read_function(node, builder, Reference(""))
     sink = builder.context.sink
-    check_fields(node, _NAMES, codes.REFERENCE, "a reference has", builder)
+    check_fields(node, _NAMES, library_codes.REFERENCE, "a reference has", builder)
     tolerances, fallback = node.get("tolerances"), node.get("fallback")
     is_fallback = True if fallback is None else expect_boolean(fallback, "`fallback`", sink)
     builder.failed |= is_fallback is None
     read = () if tolerances is None else _read_tolerances(tolerances, builder)
     function = node.get("function")
     if function is None:
-        builder.fault(codes.REFERENCE, "a reference lacks `function`", node.span, help=_HELP)
+        builder.fault(library_codes.REFERENCE, "a reference lacks `function`", node.span, help=_HELP)
         return None
     return _read_function(function, builder, Reference("", read, is_fallback is not False))
 
@@ -62,11 +62,11 @@ def read_reference(node: Node, builder: EntryBuilder) -> Reference | None:
 def _read_function(node: Node, builder: EntryBuilder, reference: Reference) -> Reference | None:
     if not isinstance(node, Scalar) or node.kind != "str":
         builder.fault(
-            codes.REFERENCE, f"a reference is a Python function, not {node.description}", node.span, help=_HELP
+            library_codes.REFERENCE, f"a reference is a Python function, not {node.description}", node.span, help=_HELP
         )
         return None
     if not is_python_function(node.value):
-        builder.fault(codes.REFERENCE, f"`{node.value}` names no Python function", node.span, help=_HELP)
+        builder.fault(library_codes.REFERENCE, f"`{node.value}` names no Python function", node.span, help=_HELP)
         return None
     return reference._replace(path=node.value)
 
@@ -79,10 +79,10 @@ def _read_tolerances(node: Node, builder: EntryBuilder) -> tuple[tuple[str, floa
         number = _number(value)
         if key.value not in TORCH_DTYPES.values():
             help = did_you_mean(key.value, list(TORCH_DTYPES.values()))
-            builder.fault(codes.REFERENCE, f"there is no dtype `{key.value}`", key.span, help=help)
+            builder.fault(library_codes.REFERENCE, f"there is no dtype `{key.value}`", key.span, help=help)
         elif number is None:
             message = f"the tolerance of `{key.value}` is {value.description}, and has to be a positive number"
-            builder.fault(codes.REFERENCE, message, value.span)
+            builder.fault(library_codes.REFERENCE, message, value.span)
         else:
             tolerances.append((key.value, number))
     return tuple(tolerances)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, value_span
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import (
     DTYPE_CLASSES,
     DTYPES,
@@ -148,10 +148,10 @@ class RequirementsLoader:
                 continue
             if is_result != (field == REDUCTION):
                 message = f"`{field}` is about {'results' if field == REDUCTION else 'arguments'}"
-                self._sink.error(codes.REQUIREMENT_NAME, message, scalar.span)
+                self._sink.error(library_codes.REQUIREMENT_NAME, message, scalar.span)
             elif is_result and (result not in self.dims.result_patterns or self.dims.result_patterns[result].has_pack):
                 message = f"`{scalar.value}` is a sum over dimensions, so `{DIMS}` says its sizes without them"
-                self._sink.error(codes.CONTRADICTION, message, scalar.span)
+                self._sink.error(library_codes.CONTRADICTION, message, scalar.span)
             else:
                 names.append(scalar.value)
         return names
@@ -170,7 +170,7 @@ class RequirementsLoader:
             else:
                 message = f"`{self._schema.name}` has no argument `{key.value}`"
                 self._sink.error(
-                    codes.REQUIREMENT_NAME, message, key.span, help=did_you_mean(key.value, self._arguments)
+                    library_codes.REQUIREMENT_NAME, message, key.span, help=did_you_mean(key.value, self._arguments)
                 )
         for _ in self._same_dtypes:
             self._integers.update([name for name, other in self._same_dtypes if other in self._integers])
@@ -201,7 +201,7 @@ class RequirementsLoader:
         if argument is not None:
             message, help = f"`{name}` is {argument.type}, and `{field}` describes tensors", ""
             help = f"write a condition of `{REQUIRES}`"
-            self._sink.error(codes.REQUIREMENT_NAME, message, key.span, help=help)
+            self._sink.error(library_codes.REQUIREMENT_NAME, message, key.span, help=help)
             return False
         names = [name for name, value in self._arguments.items() if value.kind in _TENSOR_KINDS]
         message = f"`{self._schema.name}` has no argument `{name}`"
@@ -209,7 +209,7 @@ class RequirementsLoader:
             message = f"`{self._schema.name}` has no single result that is a new tensor"
         names += [*self._results, RETURN] if self._results else []
         suggestion = did_you_mean(name, names, f"it has {', '.join([f'`{tensor}`' for tensor in names])}")
-        self._sink.error(codes.REQUIREMENT_NAME, message, key.span, help=suggestion)
+        self._sink.error(library_codes.REQUIREMENT_NAME, message, key.span, help=suggestion)
         return False
 
     # Conditions
@@ -423,7 +423,9 @@ class RequirementsLoader:
         words = [*DTYPE_CLASSES, ANY, *DTYPES, *tensors]
         help = did_you_mean(word, words, f"the classes are {', '.join([f'`{name}`' for name in DTYPE_CLASSES])}")
         at = scalar.span_of(start, start + len(word))
-        raise Fault.at(codes.REQUIRED_DTYPE, f"there is no class of dtypes, dtype or tensor `{word}`", at, help=help)
+        raise Fault.at(
+            library_codes.REQUIRED_DTYPE, f"there is no class of dtypes, dtype or tensor `{word}`", at, help=help
+        )
 
     def _load_result_dtype(self, key: Scalar, node: Node) -> None:
         """The dtype of a result: that of an argument, or an expression."""
@@ -431,7 +433,7 @@ class RequirementsLoader:
         assert name is not None
         if not isinstance(node, Scalar):
             message = f"the dtype of a result is an expression, not {node.description}"
-            raise Fault.at(codes.REQUIRED_DTYPE, message, node.span)
+            raise Fault.at(library_codes.REQUIRED_DTYPE, message, node.span)
         argument = self._arguments.get(node.value)
         if argument is not None and argument.kind is ValueKind.tensor and not argument.type.is_optional:
             self.result_dtypes[name] = expression_of(OutputOperation.dtype_of, ValueKind.dtype, argument)
@@ -452,7 +454,9 @@ class RequirementsLoader:
             if len(layouts) < len(words):
                 continue
             if not words:
-                self._sink.error(codes.REQUIRED_LAYOUT, f"the list of layouts of `{key.value}` is empty", node.span)
+                self._sink.error(
+                    library_codes.REQUIRED_LAYOUT, f"the list of layouts of `{key.value}` is empty", node.span
+                )
                 continue
             marks = {word.endswith(_REFUSED) for word in layouts}
             if ANY in layouts:
@@ -460,12 +464,12 @@ class RequirementsLoader:
             if len(marks) > 1:
                 message = f"some layouts of `{key.value}` have a mark and others have none"
                 help = "mark all of them, which refuses others, or none, which copies tensors to the first one"
-                self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=help)
+                self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span, help=help)
                 continue
             names = [word.removesuffix(_REFUSED) for word in layouts]
             if len(names) > 1 and _ALIGNED in names:
                 message = f"`{_ALIGNED}` is no layout beside others"
-                self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=f"write `{_ALIGNED}` alone")
+                self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span, help=f"write `{_ALIGNED}` alone")
                 continue
             tensor = self._tensor(key)
             held = [
@@ -493,12 +497,12 @@ class RequirementsLoader:
         choices = f"the layouts are {', '.join([f'`{name}`' for name in layouts])}"
         if not isinstance(node, Scalar):
             message = f"the layout of `{key.value}` is a word or a list of words, not {node.description}"
-            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=choices)
+            self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span, help=choices)
             return None
         name = node.value.removesuffix(_REFUSED)
         if name not in LAYOUT_WORDS and node.value != ANY:
             help = did_you_mean(name, layouts, choices)
-            self._sink.error(codes.REQUIRED_LAYOUT, f"there is no layout `{node.value}`", node.span, help=help)
+            self._sink.error(library_codes.REQUIRED_LAYOUT, f"there is no layout `{node.value}`", node.span, help=help)
             return None
         return node.value
 
@@ -509,7 +513,7 @@ class RequirementsLoader:
             what = "is written" if argument.is_write else "shares memory with a result"
             message = f"`{argument.name}` {what}, so the kernel cannot get a copy"
             help = f"write `{_scalar_text(node)}{_REFUSED}`, which refuses other layouts"
-            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=help)
+            self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span, help=help)
 
     def _load_result_layout(self, key: Scalar, node: Node, word: str) -> None:
         """The layout of a result: contiguous, or that of a tensor."""
@@ -521,7 +525,7 @@ class RequirementsLoader:
         if argument is None or argument.kind is not ValueKind.tensor or argument.type.is_optional:
             message = f"a result cannot have the layout `{word}`"
             help = "write `contiguous`, or the name of the tensor whose memory format it has"
-            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span, help=help)
+            self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span, help=help)
             return
         pattern, own = self.dims.result_patterns.get(name), self.dims.tensors.get(word)
         if (
@@ -530,7 +534,7 @@ class RequirementsLoader:
             or [(item.kind, item.text) for item in pattern.items] != [(item.kind, item.text) for item in own.dims.items]
         ):
             message = f"the result has not the sizes of `{word}`, so it cannot have its memory format"
-            self._sink.error(codes.REQUIRED_LAYOUT, message, node.span)
+            self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span)
             return
         self.result_likes[name] = argument
 
@@ -576,7 +580,7 @@ class RequirementsLoader:
                 given += self.dims.tensors[self.dims.owners[name][0]].given
         condition = checker.check_kind(parsed.tree, ValueKind.boolean)
         if not any(name in arguments for name in names):
-            raise Fault.at(codes.CONTRADICTION, f"`{node.value}` does not depend on a call", node.span)
+            raise Fault.at(library_codes.CONTRADICTION, f"`{node.value}` does not depend on a call", node.span)
         written = normal_expression(" ".join(node.value.split()))
         text: list[str | OutputExpression] = [message or f"`{written}` has to hold"]
         shown = [(name, arguments[name]) for name in names if name in arguments]
@@ -618,7 +622,7 @@ def _words(node: Node) -> list[tuple[str, Scalar, int]]:
     for scalar in scalars:
         if not isinstance(scalar, Scalar) or not scalar.value.strip():
             message = f"dtypes are names, not {scalar.description}"
-            raise Fault.at(codes.REQUIRED_DTYPE, message, scalar.span)
+            raise Fault.at(library_codes.REQUIRED_DTYPE, message, scalar.span)
         words += [(match[0], scalar, match.start()) for match in re.finditer(r"[^\s|,]+", scalar.value)]
     return words
 

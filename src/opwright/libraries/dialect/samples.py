@@ -6,7 +6,7 @@ import ast
 import warnings
 
 from opwright.dialects.python_source import node_span
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.schema.function import FunctionSchema
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.nodes import Scalar
@@ -55,7 +55,7 @@ def _parse_call(scalar: Scalar, sink: Diagnostics) -> ast.Call | None:
         start = _error_offset(text, error)
         if start is not None:
             at = scalar.span_of(start, start + 1)
-    sink.error(codes.SAMPLE_SYNTAX, "this is not a list of Python arguments", at)
+    sink.error(library_codes.SAMPLE_SYNTAX, "this is not a list of Python arguments", at)
     return None
 
 
@@ -76,17 +76,17 @@ def _check_arguments(call: ast.Call, scalar: Scalar, schema: FunctionSchema, sin
     has_star = any(isinstance(value, ast.Starred) for value in call.args)
     for value in call.args[len(positional) :] if not has_star else ():
         count = "1 positional argument" if len(positional) == 1 else f"{len(positional)} positional arguments"
-        sink.error(codes.SAMPLE_ARGUMENTS, f"`{schema.name}` takes {count}", _span(value, scalar))
+        sink.error(library_codes.SAMPLE_ARGUMENTS, f"`{schema.name}` takes {count}", _span(value, scalar))
     for keyword in call.keywords:
         if keyword.arg is None:
             has_star = True
         elif keyword.arg not in names:
             help = did_you_mean(keyword.arg, names)
             message = f"`{schema.name}` has no argument `{keyword.arg}`"
-            sink.error(codes.SAMPLE_ARGUMENTS, message, _keyword_span(keyword, keyword.arg, scalar), help=help)
+            sink.error(library_codes.SAMPLE_ARGUMENTS, message, _keyword_span(keyword, keyword.arg, scalar), help=help)
         elif keyword.arg in given:
             message = f"`{keyword.arg}` is given twice"
-            sink.error(codes.SAMPLE_ARGUMENTS, message, _keyword_span(keyword, keyword.arg, scalar))
+            sink.error(library_codes.SAMPLE_ARGUMENTS, message, _keyword_span(keyword, keyword.arg, scalar))
         else:
             given.append(keyword.arg)
     # Tests make the out arguments.
@@ -94,7 +94,7 @@ def _check_arguments(call: ast.Call, scalar: Scalar, schema: FunctionSchema, sin
     missing = [name for name in required if name not in given]
     if missing and not has_star:
         shown = ", ".join(f"`{name}`" for name in missing)
-        sink.error(codes.SAMPLE_ARGUMENTS, f"the call lacks {shown}", scalar.span)
+        sink.error(library_codes.SAMPLE_ARGUMENTS, f"the call lacks {shown}", scalar.span)
 
 
 def _span(node: ast.expr | ast.keyword, scalar: Scalar) -> Span:

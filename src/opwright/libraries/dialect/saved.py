@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.entry_fields import library_fields
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import Kernel, UnlinkedFunction
@@ -38,11 +38,11 @@ def read_saved(node: Node, builder: EntryBuilder) -> tuple[str, ...] | None:
     for item in items:
         if item.value not in names:
             help = did_you_mean(item.value, names, "name the results in `func`: `-> (Tensor mean, Tensor count)`")
-            builder.fault(codes.SAVED, f"`{schema.name}` has no result `{item.value}`", item.span, help=help)
+            builder.fault(library_codes.SAVED, f"`{schema.name}` has no result `{item.value}`", item.span, help=help)
     saved = tuple(dict.fromkeys([item.value for item in items]))
     reason = _misfit(schema, saved, builder)
     if reason and not builder.failed:
-        builder.fault(codes.SAVED, f"`{schema.name}` cannot save results: {reason}", node.span)
+        builder.fault(library_codes.SAVED, f"`{schema.name}` cannot save results: {reason}", node.span)
     builder.set_field("written", schema)
     builder.internal_schema = _internal_schema(schema)
     return saved

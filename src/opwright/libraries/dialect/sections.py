@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright.dialects.field import OPERATORS, TEXT, TEXTS, Field, list_of_schema, mapping_schema
 from opwright.dialects.native_functions.fields import ROWS, TAGS_FIELD
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_sequence
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
@@ -78,7 +78,7 @@ def _entries(item: Node, given: dict[str, tuple[Scalar, Node]], sink: Diagnostic
     for key, value in item.entries:
         if key.value not in _NAMES:
             sink.error(
-                codes.SECTION_FIELD,
+                library_codes.SECTION_FIELD,
                 f"a section has no field `{key.value}`",
                 key.span,
                 help=did_you_mean(key.value, _NAMES, "write it in each entry"),

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, ValueKind, ValueType
 from opwright.libraries.dialect.dims import PatternedTensor
 from opwright.libraries.dialect.expression_types import ExpressionChecker, expression_of
@@ -94,7 +94,9 @@ class ValuesLoader:
                     self._load_number(key.value, argument, node)
                 else:
                     raise Fault.at(
-                        codes.VALUES, f"`{key.value}` is {argument.type}, of whose values nothing is said", key.span
+                        library_codes.VALUES,
+                        f"`{key.value}` is {argument.type}, of whose values nothing is said",
+                        key.span,
                     )
             except Fault as fault:
                 self._sink.add(fault.diagnostic)
@@ -108,12 +110,14 @@ class ValuesLoader:
         for choice in choices:
             if not isinstance(choice, Scalar) or choice.kind != "str":
                 message = f"`{name}` is a text, and {choice.description} is none"
-                raise Fault.at(codes.VALUES, message, choice.span, help="write the texts that it may be: `[sum, mean]`")
+                raise Fault.at(
+                    library_codes.VALUES, message, choice.span, help="write the texts that it may be: `[sum, mean]`"
+                )
             if "\n" in choice.value:
-                raise Fault.at(codes.VALUES, "a text that is chosen has one line", choice.span)
+                raise Fault.at(library_codes.VALUES, "a text that is chosen has one line", choice.span)
             texts.append(choice.value)
         if not texts:
-            raise Fault.at(codes.VALUES, f"`{name}` may be no text at all", node.span)
+            raise Fault.at(library_codes.VALUES, f"`{name}` may be no text at all", node.span)
         value, given = _given(argument)
         condition = expression_of(OutputOperation.text_in, ValueKind.boolean, value, text="\n".join(texts))
         shown = ", ".join([f'"{text}"' for text in texts[:-1]])
@@ -137,7 +141,7 @@ class ValuesLoader:
         for text in _conditions(node):
             if text.text.strip() == POWER_OF_TWO:
                 if argument.kind is ValueKind.number:
-                    raise Fault.at(codes.VALUES, f"`{name}` is no integer, and so no power of two", text.span)
+                    raise Fault.at(library_codes.VALUES, f"`{name}` is no integer, and so no power of two", text.span)
                 condition = expression_of(OutputOperation.power_of_two, ValueKind.boolean, value)
                 message = (f"`{name}` is ", value, ", and has to be a power of two")
                 self.checks.append(Requirement(condition, message, given, subject=f"`{name}`"))
@@ -145,7 +149,7 @@ class ValuesLoader:
             self._check_word(text, (POWER_OF_TWO,))
             condition, shown, also = self._condition(text, name, value)
             if name not in argument_names(condition):
-                raise Fault.at(codes.VALUES, f"`{text.text}` says nothing of `{name}`", text.span)
+                raise Fault.at(library_codes.VALUES, f"`{text.text}` says nothing of `{name}`", text.span)
             written = normal_expression(text.text)
             message = (f"`{written}` has to hold", f", and `{name}` is ", value, *shown)
             self.checks.append(
@@ -161,7 +165,7 @@ class ValuesLoader:
         word = text.text.strip()
         if word in ORDERS:
             if word == "finite" and is_integer:
-                raise Fault.at(codes.VALUES, f"`{name}` has integers, which are finite", text.span)
+                raise Fault.at(library_codes.VALUES, f"`{name}` has integers, which are finite", text.span)
             message: tuple[str | OutputExpression, ...] = (*tensor.shown, ORDERS[word])
             return ValueCondition(name, tensor.value, word, None, (), message, tensor.given, tensor.each, is_integer)
         self._check_word(text, tuple(ORDERS))
@@ -174,7 +178,7 @@ class ValuesLoader:
         if not is_each and not places:
             message_text = f"`{text.text}` says nothing of the values of `{name}`"
             help = f"`{name}` stands for each element, and `{name}[0]` for the first one"
-            raise Fault.at(codes.VALUES, message_text, text.span, help=help)
+            raise Fault.at(library_codes.VALUES, message_text, text.span, help=help)
         written = normal_expression(text.text)
         if is_each:
             message = (*tensor.shown, " has the value ", element, f", and `{written}` has to hold", *shown)
@@ -194,7 +198,7 @@ class ValuesLoader:
         word = text.text.strip()
         if _WORD.fullmatch(word) and word not in self._arguments and word not in self._sizes:
             help = did_you_mean(word, words, f"the words are {', '.join([f'`{choice}`' for choice in words])}")
-            raise Fault.at(codes.VALUES, f"`{word}` says nothing of values", text.span, help=help)
+            raise Fault.at(library_codes.VALUES, f"`{word}` says nothing of values", text.span, help=help)
 
     def _condition(
         self, text: ExpressionText, name: str, value: OutputExpression, tensor: PatternedTensor | None = None
@@ -226,14 +230,14 @@ class ValuesLoader:
         tree = rewriter.visit(copy.deepcopy(parsed.tree))
         for place in rewriter.places:
             if not -_MOST_PLACES <= place < _MOST_PLACES:
-                raise Fault.at(codes.VALUES, f"`{name}` has no element {str(place)[:20]}", text.span)
+                raise Fault.at(library_codes.VALUES, f"`{name}` has no element {str(place)[:20]}", text.span)
         # Of a list, a condition is about each tensor.
         own = {name: tensor.value} if tensor is not None and tensor.each else {}
         names = {**self._sizes, **self._arguments, **own, rewriter.element: value}
         for place in rewriter.places:
             names[place_name(name, place)] = value._replace(text=place_name(name, place))
         if rewriter.places and value.operation is not OutputOperation.argument:
-            raise Fault.at(codes.VALUES, f"`{name}` is a single value", text.span)
+            raise Fault.at(library_codes.VALUES, f"`{name}` is a single value", text.span)
         return tree, parsed, ExpressionChecker(parsed, names)
 
 
@@ -311,11 +315,11 @@ def _conditions(node: Node) -> Iterator[ExpressionText]:
     """The conditions of a text, which commas part, or of a list of texts. Raises Fault."""
     items = node.items if isinstance(node, SequenceNode) else [node]
     if not items:
-        raise Fault.at(codes.VALUES, "this says nothing of values", node.span)
+        raise Fault.at(library_codes.VALUES, "this says nothing of values", node.span)
     for item in items:
         if not isinstance(item, Scalar) or not item.value.strip():
             message = f"values are words and conditions, not {item.description}"
-            raise Fault.at(codes.VALUES, message, item.span, help='write them like `"0 <= index < n"`')
+            raise Fault.at(library_codes.VALUES, message, item.span, help='write them like `"0 <= index < n"`')
         text, start, depth = item.value, 0, 0
         for end, character in enumerate(f"{text},"):
             depth += (character in "([") - (character in ")]")

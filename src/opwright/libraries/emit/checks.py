@@ -16,16 +16,6 @@ from opwright.emit.autograd.variable_type import boxed_kernel
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import FragmentContext, Job
 from opwright.libraries import stable_convention as stable
-from opwright.libraries.codes import (
-    ARGUMENT_NAME,
-    NO_CONVERSION,
-    NO_SHAPES,
-    SAME_SYMBOL,
-    STABLE_FIELD,
-    STABLE_RELEASE,
-    STABLE_TYPE,
-    STRUCTURED_CONST_REF,
-)
 from opwright.libraries.emit.autocast import autocast_policies
 from opwright.libraries.emit.boxed_calls import has_constructor, has_kernels
 from opwright.libraries.emit.c_shims import library_shims, shim_refusal
@@ -39,6 +29,16 @@ from opwright.libraries.emit.python.fakes import has_fake
 from opwright.libraries.emit.python.references import is_served
 from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.libraries.kernels import condition_of, implementations_of, is_checked, python_function, written_kernels
+from opwright.libraries.library_codes import (
+    ARGUMENT_NAME,
+    NO_CONVERSION,
+    NO_SHAPES,
+    SAME_SYMBOL,
+    STABLE_FIELD,
+    STABLE_RELEASE,
+    STABLE_TYPE,
+    STRUCTURED_CONST_REF,
+)
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.dispatch_key import META

@@ -10,10 +10,10 @@ from opwright.emit.aten.vmap import plumbing_kind
 from opwright.emit.autograd.kernels import has_kernel
 from opwright.emit.autograd.variable_type import is_unpacked
 from opwright.emit.checks import functional_form
-from opwright.libraries.codes import NO_CONVERSION
 from opwright.libraries.emit.boxed_calls import has_constructor
 from opwright.libraries.emit.parts import by_root, has_own_kernel
 from opwright.libraries.entry_fields import library_fields, outputs_of
+from opwright.libraries.library_codes import NO_CONVERSION
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.model.derivatives import DifferentiableFunction
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup, ViewGroup

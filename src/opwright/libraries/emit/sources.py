@@ -15,7 +15,6 @@ from opwright.emit.aten.native_aot import NATIVE_AOT_KERNELS
 from opwright.emit.aten.schemas import registrations, schema_text
 from opwright.emit.aten.static_dispatch import STATIC_BACKENDS
 from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
-from opwright.libraries.codes import NO_CONVERSION
 from opwright.libraries.emit import (
     autocast,
     autograd,
@@ -42,6 +41,7 @@ from opwright.libraries.emit.parts import (
 )
 from opwright.libraries.emit.requirements import requirements_section
 from opwright.libraries.entry_fields import library_fields
+from opwright.libraries.library_codes import NO_CONVERSION
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.extension.build_mistakes import files_that_define
 from opwright.libraries.extension.generated import CodeOrigin, GeneratedCode, origin_of
 from opwright.libraries.extension.toolchain import first_error, is_for_rocm, remembered_output, undefined_function
@@ -68,7 +68,7 @@ def _explained_error(error: str, operators: Sequence[BuiltExtension]) -> str:
         if origin is not None:
             sink.extend(origin.findings)
             if origin.formula is not None and not sink.has_errors:
-                sink.error(codes.COMPILER_ERROR, place[4], origin.formula)
+                sink.error(library_codes.COMPILER_ERROR, place[4], origin.formula)
     where = f", in code that is generated from {origin.entry}" if origin is not None and origin.entry else ""
     findings = f"{report(sink)}\n" if sink.has_errors else ""
     name = undefined_function(error)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.operator_library import OperatorLibrary
 from opwright.source.codes import FILE_MISSING
 from opwright.source.diagnostic import Diagnostics, Fault, Suggestion, did_you_mean
@@ -45,19 +45,19 @@ def check_arguments(
     if package:
         listed = ", ".join([f"`{name}`" for name in packages[:5]])
         help = did_you_mean(package, packages, f"the project has {listed}" if listed else "make its folder")
-        sink.error(codes.BUILD_ARGUMENT, f"no package `{package}`", _place(package), help=help)
+        sink.error(library_codes.BUILD_ARGUMENT, f"no package `{package}`", _place(package), help=help)
     for name in unknown:
         # A backend lacks some of the options of a library.
         others = [option for option in options if option != name]
         span = _place(rf"\b{name}(?=\s*=)", is_text=False)
-        sink.error(codes.BUILD_ARGUMENT, f"no option `{name}`", span, help=did_you_mean(name, others))
+        sink.error(library_codes.BUILD_ARGUMENT, f"no option `{name}`", span, help=did_you_mean(name, others))
     for path in paths:
         if not os.path.exists(path):
             sink.error(FILE_MISSING, f"no such file: `{path}`", _place(path), help=_path_help(path))
     for flag in flags:
         if _OLD_STANDARD.fullmatch(flag):
             message = f"PyTorch's headers need a newer C++ than `{flag}` asks for"
-            sink.error(codes.BUILD_ARGUMENT, message, _place(flag), help="delete the flag: the build adds one")
+            sink.error(library_codes.BUILD_ARGUMENT, message, _place(flag), help="delete the flag: the build adds one")
 
 
 def is_new_package(package: str, packages: Iterable[str]) -> bool:
@@ -136,12 +136,12 @@ def check_sources(libraries: Iterable[OperatorLibrary], files: Iterable[SourceFi
             if name in operators and not token.conditions:
                 message = f"`{name}` is registered here, and by generated code"
                 help = "delete this `def`; a kernel goes into `dispatch` of its entry"
-                sink.error(codes.REGISTERED_TWICE, message, own.span(token.start, token.end), help=help)
+                sink.error(library_codes.REGISTERED_TWICE, message, own.span(token.start, token.end), help=help)
         for token in tokens:
             if token.text == "PYBIND11_MODULE" and not token.conditions:
                 message = "a shared object of operators is no module of Python"
                 help = "delete it: the package has a function for each operator"
-                sink.error(codes.REGISTERED_TWICE, message, own.span(token.start, token.end), help=help)
+                sink.error(library_codes.REGISTERED_TWICE, message, own.span(token.start, token.end), help=help)
 
 
 def _registrations(tokens: Sequence[Token]) -> Iterator[tuple[str, Token]]:

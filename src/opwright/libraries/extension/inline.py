@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from opwright.cpp.text import include_line
 from opwright.files.lock import folder_lock
 from opwright.incremental.identity import tool_identity
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.extension.formula_errors import failed_findings, formula_at
 from opwright.libraries.extension.generated import GeneratedCode, write_code
 from opwright.libraries.extension.kept import KeptResult, code_cache, find_kept, keep, short_hash, with_others
@@ -183,10 +183,10 @@ def _only_namespace(namespaces: Sequence[str]) -> str:
     if len(namespaces) == 1:
         return namespaces[0]
     if not namespaces:
-        raise Fault.at(codes.NO_LIBRARY, "the YAML has no operators", help="add entries to it")
+        raise Fault.at(library_codes.NO_LIBRARY, "the YAML has no operators", help="add entries to it")
     quoted = " and ".join(f"`{namespace}`" for namespace in namespaces)
     message = f"the YAML has operators of {len(namespaces)} namespaces: {quoted}"
-    raise Fault.at(codes.NO_LIBRARY, message, help="write one call for each namespace")
+    raise Fault.at(library_codes.NO_LIBRARY, message, help="write one call for each namespace")
 
 
 def _write_kernels(text: SourceFile, code: GeneratedCode, path: str) -> str:
@@ -239,15 +239,15 @@ def _diagnostics(
         else:
             continue
         header = missing_header(message)
-        sink.error(codes.COMPILER_ERROR, message, span, help=f"add `{include_line(header)}`" if header else "")
+        sink.error(library_codes.COMPILER_ERROR, message, span, help=f"add `{include_line(header)}`" if header else "")
     for kernel in dict.fromkeys(_UNDEFINED.findall(output)):
         sink.error(
-            codes.UNDEFINED,
+            library_codes.UNDEFINED,
             f"`{kernel}` is declared and not defined",
             help="define it in this namespace and with these types",
         )
     if not sink.has_errors:
-        sink.error(codes.COMPILER_ERROR, "the C++ compiler reports errors, which follow")
+        sink.error(library_codes.COMPILER_ERROR, "the C++ compiler reports errors, which follow")
     return list(sink.sorted())
 
 

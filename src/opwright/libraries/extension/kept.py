@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from opwright.files.staging import read_checked_state, replace_checked_state
 from opwright.incremental.identity import UNKNOWN, InputStamps
-from opwright.libraries.codes import CACHE_OF_OTHERS
+from opwright.libraries.library_codes import CACHE_OF_OTHERS
 from opwright.release.user_cache import cache_folder
 from opwright.source.diagnostic import Fault
 

@@ -14,7 +14,7 @@ from typing import Final
 from opwright.cpp.signature import Signature
 from opwright.dialects.nearest import word_span
 from opwright.emit.aten.backend import kernel_signature
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries import stable_convention as stable
 from opwright.libraries.emit.generated_kernels import has_generated_kernel
 from opwright.libraries.emit.python.overloads import calls_another_form
@@ -66,7 +66,7 @@ def check_kernel_types(libraries: Iterable[OperatorLibrary], files: Sequence[Sou
         also = (Label(definition.place, f"is defined as {_defined_type(definition)}", primary=False),)
         help = "correct the schema, or the function"
         label = f"the kernel of `{wanted.function.name}`"
-        sink.error(codes.KERNEL_TYPE, _wanted_type(wanted), at, label=label, help=help, also=also)
+        sink.error(library_codes.KERNEL_TYPE, _wanted_type(wanted), at, label=label, help=help, also=also)
 
 
 def wrong_kernels(libraries: Iterable[OperatorLibrary], files: Sequence[SourceFile]) -> Iterator[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Final, NamedTuple
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.extension.toolchain import import_torch
 from opwright.source.diagnostic import Fault
 
@@ -67,7 +67,7 @@ def _register(folder: str, namespace: str, name: str) -> _Loaded:
     if fault:
         message = f"PyTorch refuses what the library `{namespace}` registers: {fault}"
         help = f"give the operators another namespace, if another library of this process has `{namespace}`"
-        raise Fault.at(codes.NOT_LOADED, message, help=help)
+        raise Fault.at(library_codes.NOT_LOADED, message, help=help)
     loaded = _Loaded(folder, {})
     _LOADED[namespace] = loaded
     try:

@@ -14,7 +14,7 @@ from opwright.dialects.names import namespace_conflict
 from opwright.files.plan import has_windows_device
 from opwright.files.staging import staging_name
 from opwright.files.writer import file_holds, make_folder, write_fault
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.extension.requirements import torch_series
 from opwright.model.dispatch_key import devices
@@ -94,7 +94,7 @@ def _library_names(name: str) -> dict[str, str]:
     package = name.replace("-", "_")
     if _NAME.fullmatch(name) is None:
         help = "write letters, digits and single underscores, such as `acme_ops`"
-        raise Fault.at(codes.PROJECT_NAME, f"`{name}` is not a name for a package", help=help)
+        raise Fault.at(library_codes.PROJECT_NAME, f"`{name}` is not a name for a package", help=help)
     use = _use_in_languages(package)
     if package.lower() in _PACKAGES:
         use = "a package or a folder that the project needs"
@@ -109,7 +109,7 @@ def _backend_names(name: str) -> dict[str, str]:
     """Name of the device is a namespace too, and a part of the names of its package and of its classes."""
     if _DEVICE_NAME.fullmatch(name) is None:
         help = "write small letters and digits, such as `acme`"
-        raise Fault.at(codes.PROJECT_NAME, f"`{name}` is not a name for a device", help=help)
+        raise Fault.at(library_codes.PROJECT_NAME, f"`{name}` is not a name for a device", help=help)
     use = _use_in_languages(name)
     if name in _DEVICES or name in [device.name.lower() for device in devices()]:
         use = "a device of PyTorch"
@@ -138,7 +138,9 @@ def _use_in_languages(name: str) -> str:
 
 def _report(message: str, use: str, other: str) -> None:
     """Raise the fault for a name that is used otherwise; the help suggests another one."""
-    raise Fault.at(codes.PROJECT_NAME, f"{message}: it is {use}", help=f"choose another name, such as `{other}`")
+    raise Fault.at(
+        library_codes.PROJECT_NAME, f"{message}: it is {use}", help=f"choose another name, such as `{other}`"
+    )
 
 
 #: The kinds of projects, each with the function that makes the names in its files from that of the user.
@@ -204,7 +206,7 @@ def write_project(
     texts = project_files(kind, project_names(kind, name), cuda=cuda, frameworks=frameworks)
     files = {path: text.encode() for path, text in texts}
     if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise Fault.at(codes.FOLDER_IN_USE, f"`{folder}` is not a folder")
+        raise Fault.at(library_codes.FOLDER_IN_USE, f"`{folder}` is not a folder")
     # This also removes what a killed run left.
     with UserFiles() as user_files:
         exists = os.path.isdir(folder)
@@ -233,9 +235,11 @@ def _check_places(folder: str, files: Mapping[str, bytes]) -> None:
             path = os.path.join(path, part)
             if os.path.islink(path):
                 help = "remove the link, or name another folder"
-                raise Fault.at(codes.FOLDER_IN_USE, f"`{path}` is a link, through which nothing is written", help=help)
+                raise Fault.at(
+                    library_codes.FOLDER_IN_USE, f"`{path}` is a link, through which nothing is written", help=help
+                )
         if os.path.isdir(path):
-            raise Fault.at(codes.FOLDER_IN_USE, f"`{path}` is a folder, and the project has a file there")
+            raise Fault.at(library_codes.FOLDER_IN_USE, f"`{path}` is a folder, and the project has a file there")
 
 
 def _check_free(folder: str, files: Mapping[str, bytes]) -> None:
@@ -250,7 +254,7 @@ def _check_free(folder: str, files: Mapping[str, bytes]) -> None:
             if inner not in files or not file_holds(path, files[inner]):
                 message = f"the folder `{folder}` has files already, such as `{inner}`"
                 help = "name an empty folder, or replace files with `--force`"
-                raise Fault.at(codes.FOLDER_IN_USE, message, help=help)
+                raise Fault.at(library_codes.FOLDER_IN_USE, message, help=help)
 
 
 @contextlib.contextmanager

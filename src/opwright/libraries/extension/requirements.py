@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.dialect.head import Head, read_head
 from opwright.libraries.dialect.namespaces import oldest_release
 from opwright.libraries.stable_convention import target_version
@@ -78,7 +78,7 @@ def with_torch_releases(metadata: str, releases: str) -> str:
         if not requirement.specifier.contains(version("torch"), prereleases=True):
             message = f"the project requires `{requirement}`, and it is built with PyTorch {version('torch')}"
             help = "require the same releases in `build-system.requires` of pyproject.toml and as a dependency"
-            raise Fault.at(codes.BUILD_OTHER_TORCH, message, help=help)
+            raise Fault.at(library_codes.BUILD_OTHER_TORCH, message, help=help)
         requirement.specifier &= Requirement(f"torch{releases}").specifier
         return f"Requires-Dist: {requirement}"
 

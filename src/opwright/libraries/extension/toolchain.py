@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from opwright.cpp.text import include_line
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.source.diagnostic import Fault
 
 #: An error of GCC, Clang, NVCC or MSVC with its place, and the lines that show it; a symbol that a linker lacks
@@ -218,7 +218,7 @@ def import_torch() -> ModuleType:
         return import_module("torch")
     except (ImportError, OSError) as error:
         raise Fault.at(
-            codes.BUILD_NO_TORCH,
+            library_codes.BUILD_NO_TORCH,
             f"PyTorch cannot be imported: {error}",
             help="install PyTorch in the environment that builds the library",
         ) from None
@@ -277,11 +277,11 @@ def _with_cuda(toolchain: Toolchain) -> Toolchain:
     builder = import_module("torch.utils.cpp_extension")
     if builder.IS_HIP_EXTENSION:
         help = "build it from a source that ends in `.cu`, with `opwright.setuptools`"
-        raise Fault.at(codes.NO_COMPILER, "the CUDA text is not translated for ROCm", help=help)
+        raise Fault.at(library_codes.NO_COMPILER, "the CUDA text is not translated for ROCm", help=help)
     program = os.path.join(builder.CUDA_HOME, "bin", "nvcc")
     if not os.path.exists(program):
         message = f"CUDA_HOME has no compiler `{program}`"
-        raise Fault.at(codes.NO_COMPILER, message, help="set it to a folder of CUDA with `bin/nvcc`")
+        raise Fault.at(library_codes.NO_COMPILER, message, help="set it to a folder of CUDA with `bin/nvcc`")
     common = [word for word in toolchain.compile if word.startswith(("-std=", "-D"))]
     given = [word.removeprefix("-isystem") for word in toolchain.compile if word.startswith("-isystem")]
     folders = [f"-isystem={folder}" for folder in (*given, *extension.include_dirs)]
@@ -304,16 +304,16 @@ def cuda_extension(name: str, sources: Sequence[str], first: str, **options: Any
     torch, builder = import_torch(), import_module("torch.utils.cpp_extension")
     if torch.version.cuda is None and torch.version.hip is None:
         message = f"{first} needs a PyTorch for CUDA, and the installed one is for the CPU"
-        raise Fault.at(codes.NO_COMPILER, message, help="install the other one, or leave the source out")
+        raise Fault.at(library_codes.NO_COMPILER, message, help="install the other one, or leave the source out")
     if "TORCH_CUDA_ARCH_LIST" not in os.environ and builder.CUDA_HOME is not None and not torch.cuda.is_available():
         message = f"{first} is compiled for the GPUs of this machine, which has none"
-        raise Fault.at(codes.NO_COMPILER, message, help="set TORCH_CUDA_ARCH_LIST to theirs, as `8.0 9.0+PTX`")
+        raise Fault.at(library_codes.NO_COMPILER, message, help="set TORCH_CUDA_ARCH_LIST to theirs, as `8.0 9.0+PTX`")
     try:
         return builder.CUDAExtension(name, [*sources], **options)
     except OSError as error:
         message = f"{first} is compiled where CUDA is ({' '.join(str(error).split())})"
         raise Fault.at(
-            codes.NO_COMPILER, message, help="set CUDA_HOME to its folder, or leave the source out"
+            library_codes.NO_COMPILER, message, help="set CUDA_HOME to its folder, or leave the source out"
         ) from None
 
 
@@ -326,7 +326,7 @@ def find_compiler() -> tuple[str, ...]:
         if path is not None and sys.platform != "win32":
             return (path, *[shutil.which(word) or word for word in words[1:]])
     raise Fault.at(
-        codes.NO_COMPILER,
+        library_codes.NO_COMPILER,
         f"the C++ compiler `{named}`, which CXX names, does not exist" if named else "there is no C++ compiler",
         help="install GCC or Clang, or name one with CXX",
     )

@@ -8,7 +8,6 @@ from typing import Final
 from opwright.convention.dispatcher import returned_arguments
 from opwright.dialects.nearest import schema_span, word_span
 from opwright.libraries import stable_convention as stable
-from opwright.libraries.codes import FRAMEWORK_FIELD, FRAMEWORK_FORMULA, FRAMEWORK_SIZE, FRAMEWORK_TYPE
 from opwright.libraries.declared_outputs import OutputExpression, OutputOperation, depends_on_values
 from opwright.libraries.dialect.head import FRAMEWORKS
 from opwright.libraries.emit.python.overloads import calls_another_form
@@ -16,6 +15,7 @@ from opwright.libraries.entry_fields import library_fields, outputs_of
 from opwright.libraries.frameworks.jax_formulas import NoJax, gradient_texts, module_functions
 from opwright.libraries.frameworks.view_convention import DEVICES, new_results, shared_functions, view_type
 from opwright.libraries.kernels import implementations_of, python_function
+from opwright.libraries.library_codes import FRAMEWORK_FIELD, FRAMEWORK_FORMULA, FRAMEWORK_SIZE, FRAMEWORK_TYPE
 from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
 from opwright.model.native_function import NativeFunction

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.extension.inline import BuildFailed, build_texts
 from opwright.libraries.judge.entry import JudgedEntry
 from opwright.source.diagnostic import Fault
@@ -90,7 +90,9 @@ def find_candidate(text: str) -> Candidate:
         return Candidate(text, "python", whole, function)
     if re.fullmatch(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", path) and not path.endswith((".py", ".so", ".cpp", ".cu")):
         return Candidate(text, "module", path, function, folder=_home(path.partition(".")[0]))
-    raise Fault.at(codes.NO_ENTRY, f"there is no candidate `{path}`", help="name a file, or an installed package")
+    raise Fault.at(
+        library_codes.NO_ENTRY, f"there is no candidate `{path}`", help="name a file, or an installed package"
+    )
 
 
 def _home(module: str) -> str:

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from opwright.emit.registry import build_folders
-from opwright.libraries import codes
+from opwright.libraries import library_codes
 from opwright.libraries.emit.openings import opening_body, opening_source
 from opwright.libraries.emit.python.fakes import check_function
 from opwright.libraries.emit.python.references import unread_arguments
@@ -64,7 +64,7 @@ def read_entry(text: str) -> JudgedEntry:
     match = _ENTRY.fullmatch(text)
     if match is None:
         help = "write the library file and the operator: `acme.yaml::rms_norm`"
-        raise Fault.at(codes.NO_ENTRY, f"`{text}` names no entry", help=help)
+        raise Fault.at(library_codes.NO_ENTRY, f"`{text}` names no entry", help=help)
     return entry_of(SourceFile.read(match["file"]), match["name"] or "")
 
 
@@ -87,7 +87,7 @@ def entry_of(file: SourceFile, name: str) -> JudgedEntry:
         message = f"`{file.path}` has {several}{f' `{name}`' if name else ''}"
         names = [key.partition("::")[2] for key in named]
         help = did_you_mean(name, names) or f"it has {', '.join([f'`{key}`' for key in names[:20]])}"
-        raise Fault.at(codes.NO_ENTRY, message, help=str(help))
+        raise Fault.at(library_codes.NO_ENTRY, message, help=str(help))
     return named[wanted[0]]
 
 

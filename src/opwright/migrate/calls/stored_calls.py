@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, Final, TypeAlias
 
 from opwright.migrate.calls.recorder import HEADER, MOST_BYTES, KeptCalls
-from opwright.migrate.codes import CALLS_NOT_READ
+from opwright.migrate.import_codes import CALLS_NOT_READ
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 

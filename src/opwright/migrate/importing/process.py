@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
-from opwright.migrate.codes import MODULE_NOT_READ
+from opwright.migrate.import_codes import MODULE_NOT_READ
 from opwright.migrate.importing.programs import LIBRARY_SUFFIXES, MARK
 from opwright.migrate.importing.registration import RegistrationStatement, SourcePlace
 from opwright.migrate.limited import PROGRAM_SECONDS, TooSlow, run_limited

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 from opwright.migrate.calls import recorder
 from opwright.migrate.calls.outcomes import add_end, last_outcome
 from opwright.migrate.calls.stored_calls import CallCounts, counted, merged, read_records
-from opwright.migrate.codes import CALLS_NOT_READ
+from opwright.migrate.import_codes import CALLS_NOT_READ
 from opwright.migrate.importing.comparison import RegistrationDifference
 from opwright.migrate.importing.process import LoadedOperator, answer_of, last_words, run_program
 from opwright.migrate.importing.programs import MARK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright.migrate.codes import NO_REGISTRATIONS
+from opwright.migrate.import_codes import NO_REGISTRATIONS
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple
 from opwright.source.text import SourceFile

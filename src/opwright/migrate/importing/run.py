@@ -12,7 +12,7 @@ from typing import Final
 from opwright.libraries.extension.generated import library_code
 from opwright.libraries.extension.kernel_types import wrong_kernels
 from opwright.libraries.operator_library import BUILD_NAMESPACE, OperatorLibrary
-from opwright.migrate import codes
+from opwright.migrate import import_codes
 from opwright.migrate.importing.always_run import AT_RUN_TIME
 from opwright.migrate.importing.backend_import import BackendImport, import_backend
 from opwright.migrate.importing.comparison import (
@@ -190,10 +190,10 @@ def read_operators(request: ImportRequest) -> ReadOperators:
         if namespace == BUILD_NAMESPACE:
             continue
         message = f"the namespace `{namespace}` depends on `{macro}`, a macro of the build"
-        raise Fault.at(codes.UNKNOWN_MACRO, message, help=f"give its value: `--define {macro}=acme`")
+        raise Fault.at(import_codes.UNKNOWN_MACRO, message, help=f"give its value: `--define {macro}=acme`")
     if len({statement.is_stable for statement in statements if statement.schema}) > 1:
         message = "some operators are registered through the stable C++ API, and others are not"
-        raise Fault.at(codes.TWO_INTERFACES, message, help="import their sources into a file each")
+        raise Fault.at(import_codes.TWO_INTERFACES, message, help="import their sources into a file each")
     taken_places = set(imported.taken)
     partial = [module for module in read.modules if module.missing or not taken_places.issuperset(module.places)]
     left = (
@@ -477,7 +477,7 @@ def record_calls(request: ImportRequest, command: Sequence[str], path: str, *, f
         operators = ", ".join([f"`{namespace}`" for namespace in namespaces]) or "the modules"
         message = f"the command made no call of {operators} that could be stored; it ended with {status}"
         help = "a command that runs Python without `-I`, `-E` or `-S` is recorded, such as `pytest tests`"
-        raise Fault.at(codes.CALLS_NOT_READ, message, help=help)
+        raise Fault.at(import_codes.CALLS_NOT_READ, message, help=help)
     write_user_files({path: calls}, force=force)
     return recorded
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from opwright.cpp.text import include_line, quoted_include_line
 from opwright.libraries.dialect.callable_operators import CallableOperators
-from opwright.migrate import codes
+from opwright.migrate import import_codes
 from opwright.migrate.porting.compile_check import CompiledPort, compile_ported
 from opwright.migrate.porting.source import registrations, tree_of, trees_within
 from opwright.migrate.porting.stable_api import CUDA_HEADER, StableRelease
@@ -98,7 +98,7 @@ def port_sources(request: PortRequest) -> Ported:
     paths = [path for path in _paths(request.sources) if os.path.abspath(path) != os.path.abspath(header)]
     if not paths:
         message = f"there are no C++ sources in {', '.join(request.sources)}"
-        raise Fault.at(codes.NO_CPP_SOURCES, message, help="name C++ sources, or folders with them")
+        raise Fault.at(import_codes.NO_CPP_SOURCES, message, help="name C++ sources, or folders with them")
     sources = {path: SourceFile.read_plain(path) for path in paths}
     texts = {path: file.text.encode() for path, file in sources.items()}
     included = _included(texts, header)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opwright.convention import shared_types
 from opwright.convention.shared_types import NoCppType
 from opwright.emit.emitter import Job
-from opwright.mobile import codes
+from opwright.mobile import mobile_codes
 from opwright.mobile.executorch import convention as executorch
 from opwright.mobile.executorch.custom_operators import stub_result
 from opwright.mobile.executorch.evalues import unheld_list
@@ -30,7 +30,7 @@ def check_functions(job: Job, sink: Diagnostics) -> None:
         kernel, is_atens = operator.kernel, options.aten_mode and not operator.is_custom
         if not is_atens and len(operator.kernels) == 1 and kernel and not kernel.is_default:
             message = f"the function of `{operator.name}` calls nothing, because it has no default kernel"
-            sink.warning(codes.SPECIAL_KERNEL, message, operator.function.entry)
+            sink.warning(mobile_codes.SPECIAL_KERNEL, message, operator.function.entry)
 
 
 def check_registrations(job: Job, sink: Diagnostics) -> None:
@@ -42,7 +42,7 @@ def check_registrations(job: Job, sink: Diagnostics) -> None:
             continue
         if operator.is_custom and stub_result(operator.function.schema) is None:
             message = f"no stub can return what `{operator.name}` returns"
-            sink.error(codes.NO_STUB, message, operator.function.entry)
+            sink.error(mobile_codes.NO_STUB, message, operator.function.entry)
         if not operator.kernels or not job.selection.is_root_named(operator.name):
             continue
         _check_keys(operator, job, sink)
@@ -64,7 +64,7 @@ def _has_types(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> boo
             executorch.signature(function)
     except NoCppType as type:
         message = f"ExecuTorch has no C++ type for `{type}`, which is in the schema of `{operator.name}`"
-        sink.error(codes.NO_TYPE, message, function.entry)
+        sink.error(mobile_codes.NO_TYPE, message, function.entry)
         return False
     return True
 
@@ -79,7 +79,7 @@ def _check_keys(operator: ExecutorchOperator, job: Job, sink: Diagnostics) -> No
     for key in job.selection.edge_kernels.get(operator.name, ()):
         if tensors_of_key(key) not in keys:
             message = f"no kernel of `{operator.name}` is for `{key}`"
-            sink.error(codes.MISSING_KERNEL, message, at, help="add a kernel whose `arg_meta` is `null`")
+            sink.error(mobile_codes.MISSING_KERNEL, message, at, help="add a kernel whose `arg_meta` is `null`")
 
 
 def _check_registration(operator: ExecutorchOperator, options: ExecutorchOptions, sink: Diagnostics) -> None:
@@ -89,23 +89,29 @@ def _check_registration(operator: ExecutorchOperator, options: ExecutorchOptions
     arguments, outs = function.arguments.all, function.arguments.out
     if not outs and not function.schema.returns:
         message = f"`{operator.name}` has neither returns nor `out` arguments"
-        sink.error(codes.NO_RESULT, message, function.entry)
+        sink.error(mobile_codes.NO_RESULT, message, function.entry)
     for argument in arguments:
         if unheld_list(argument.type) or (options.aten_mode and argument.type.text == "bool[]"):
             message = f"no value of ExecuTorch holds the list `{argument.text}` of `{operator.name}`"
-            report(codes.UNHELD_LIST_WARNING if is_warning else codes.UNHELD_LIST, message, function.entry)
+            report(
+                mobile_codes.UNHELD_LIST_WARNING if is_warning else mobile_codes.UNHELD_LIST, message, function.entry
+            )
     if not outs and len(function.schema.returns) > 1:
         message = f"`{operator.name}` returns {len(function.schema.returns)} values and has no `out` arguments"
-        report(codes.SEVERAL_RESULTS_WARNING if is_warning else codes.SEVERAL_RESULTS, message, function.entry)
+        report(
+            mobile_codes.SEVERAL_RESULTS_WARNING if is_warning else mobile_codes.SEVERAL_RESULTS,
+            message,
+            function.entry,
+        )
     if not options.as_reference:
         return
     if not arguments:
         message = f"the call of the kernel of `{operator.name}` has a comma after the context"
-        sink.warning(codes.NO_ARGUMENTS, message, function.entry)
+        sink.warning(mobile_codes.NO_ARGUMENTS, message, function.entry)
     count = len(boolean_lists(function))
     if options.aten_mode and count > 1:
         message = f"`{operator.name}` has {count} lists of booleans, which declare the same variable"
-        sink.warning(codes.REPEATED_VARIABLE, message, function.entry)
+        sink.warning(mobile_codes.REPEATED_VARIABLE, message, function.entry)
 
 
 def _report_unregistered(unregistered: Iterable[ExecutorchOperator], job: Job, sink: Diagnostics) -> None:
@@ -116,9 +122,9 @@ def _report_unregistered(unregistered: Iterable[ExecutorchOperator], job: Job, s
     if not job.selection.edge_kernels:
         subject = f"`{names[0]}`" if len(names) == 1 else f"{len(names)} selected operators"
         message = f"no kernel is registered for {subject}: the selection has no `et_kernel_metadata`"
-        sink.warning(codes.NOT_REGISTERED, message)
+        sink.warning(mobile_codes.NOT_REGISTERED, message)
         return
     for name in names:
         selected = job.selection.operators.get(name)
         at = None if selected is None else selected.span
-        sink.warning(codes.NOT_REGISTERED, f"no kernel is registered for `{name}`, which has no keys", at)
+        sink.warning(mobile_codes.NOT_REGISTERED, f"no kernel is registered for `{name}`, which has no keys", at)

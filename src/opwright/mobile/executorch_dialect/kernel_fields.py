@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import IDENTIFIER, default_kernel_name
-from opwright.mobile import codes
+from opwright.mobile import mobile_codes
 from opwright.mobile.executorch_dialect.fields import KERNEL_FIELDS, TensorSpec, kernel_keys
 from opwright.mobile.executorch_operators import DEFAULT_KEY, DTYPES, ExecutorchKernel
 from opwright.model.catalog import Catalog
@@ -141,7 +141,7 @@ def read_kernels(
             else:
                 message = f"two kernels of `{function.name}` have the key `{key}`"
                 also = (Label(earlier, "first kernel", primary=False),)
-                context.sink.error(codes.REPEATED_KEY, message, scalar.span, also=also)
+                context.sink.error(mobile_codes.REPEATED_KEY, message, scalar.span, also=also)
     return tuple(kernels)
 
 
@@ -149,19 +149,21 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
     """Text, the namespace and the name of a kernel; None if it has a fault, which is reported."""
     sink = context.sink
     if not isinstance(item, MappingNode):
-        sink.error(codes.KERNEL_SHAPE, f"a kernel is {item.description}, not a mapping with `kernel_name`", item.span)
+        sink.error(
+            mobile_codes.KERNEL_SHAPE, f"a kernel is {item.description}, not a mapping with `kernel_name`", item.span
+        )
         return None
     check_unique_keys(item, sink)
     for key, _ in item.entries:
         if key.value not in _ITEM_FIELDS:
             message, help = f"a kernel has no field `{key.value}`", did_you_mean_key(key, item, _ITEM_FIELDS)
             if context.tolerant:
-                sink.warning(codes.EXECUTORCH_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
+                sink.warning(mobile_codes.EXECUTORCH_UNKNOWN_FIELD_WARNING, message, key.span, help=help)
             else:
-                sink.error(codes.EXECUTORCH_UNKNOWN_FIELD, message, key.span, help=help)
+                sink.error(mobile_codes.EXECUTORCH_UNKNOWN_FIELD, message, key.span, help=help)
     node = item.get("kernel_name")
     if node is None:
-        sink.error(codes.KERNEL_SHAPE, "the kernel has no `kernel_name`", item.span)
+        sink.error(mobile_codes.KERNEL_SHAPE, "the kernel has no `kernel_name`", item.span)
         return None
     scalar = expect_string(node, "`kernel_name`", sink)
     if scalar is None:
@@ -171,11 +173,11 @@ def _kernel_name(item: Node, context: LoadContext) -> tuple[Scalar, str, str] | 
         if IDENTIFIER.fullmatch(part) is None:
             start = scalar.value.find(part)
             at = scalar.span_of(start, start + len(part)) if part else scalar.span
-            sink.error(codes.EXECUTORCH_KERNEL_NAME, f"`{part}` is not a C++ identifier", at)
+            sink.error(mobile_codes.EXECUTORCH_KERNEL_NAME, f"`{part}` is not a C++ identifier", at)
             return None
     if len(namespaces) > _NAMESPACES:
         message = f"`{scalar.value}` has {len(namespaces)} namespaces; a kernel has {_NAMESPACES} at most"
-        sink.error(codes.EXECUTORCH_KERNEL_NAME, message, scalar.span)
+        sink.error(mobile_codes.EXECUTORCH_KERNEL_NAME, message, scalar.span)
         return None
     return scalar, f"{'::'.join(namespaces) or 'at'}::native", name
 
@@ -213,16 +215,16 @@ def _check_argument(name: Scalar, aliases: _Aliases) -> None:
     message = f"`{aliases.function.name}` has no argument `{name.value}`"
     help = did_you_mean(name.value, arguments)
     if aliases.context.tolerant:
-        aliases.context.sink.warning(codes.EXECUTORCH_UNKNOWN_ARGUMENT_WARNING, message, name.span, help=help)
+        aliases.context.sink.warning(mobile_codes.EXECUTORCH_UNKNOWN_ARGUMENT_WARNING, message, name.span, help=help)
     else:
-        aliases.context.sink.error(codes.EXECUTORCH_UNKNOWN_ARGUMENT, message, name.span, help=help)
+        aliases.context.sink.error(mobile_codes.EXECUTORCH_UNKNOWN_ARGUMENT, message, name.span, help=help)
 
 
 def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
     """The dtypes and the dim order of an argument; None if they have a fault, which is reported."""
     sink = aliases.context.sink
     if not isinstance(node, SequenceNode) or len(node.items) != 2:
-        sink.error(codes.KERNEL_SHAPE, f"`{name}` has a type alias and a dim-order alias: `[T0, D0]`", node.span)
+        sink.error(mobile_codes.KERNEL_SHAPE, f"`{name}` has a type alias and a dim-order alias: `[T0, D0]`", node.span)
         return None
     type_alias, dim_order = [expect_string(item, f"an alias of `{name}`", sink) for item in node.items]
     if type_alias is None or dim_order is None:
@@ -234,14 +236,14 @@ def _tensor_spec(name: str, node: Node, aliases: _Aliases) -> TensorSpec | None:
     ):
         if alias.value not in names:
             message, help = f"`{alias.value}` is not in `{field}`", did_you_mean(alias.value, names)
-            sink.error(codes.UNDEFINED_ALIAS, message, alias.span, help=help)
+            sink.error(mobile_codes.UNDEFINED_ALIAS, message, alias.span, help=help)
             is_sound = False
     if not is_sound:
         return None
     for dtype in aliases.dtypes[type_alias.value]:
         if dtype.value not in DTYPES:
             message, help = f"no kernel key has the dtype `{dtype.value}`", did_you_mean(dtype.value, DTYPES)
-            sink.error(codes.UNKNOWN_DTYPE, message, dtype.span, help=help)
+            sink.error(mobile_codes.UNKNOWN_DTYPE, message, dtype.span, help=help)
     return TensorSpec(type_alias.value, aliases.dim_orders[dim_order.value])
 
 
@@ -261,8 +263,8 @@ def _ordered_keys(
         wrong = next(name for name, right in zip(order, right_order, strict=True) if name != right)
         entry = arguments.entry(wrong)
         message = f"keys have `{wrong}` at another place than the schema of `{aliases.function.name}`"
-        context.sink.warning(codes.KEY_ORDER, message, arguments.span if entry is None else entry[0].span)
+        context.sink.warning(mobile_codes.KEY_ORDER, message, arguments.span if entry is None else entry[0].span)
     if any(len(spec.dim_order) == 1 for spec in specs.values()):
         message = "keys have a comma after the only dimension of a tensor"
-        context.sink.warning(codes.ONE_DIMENSION, message, arguments.span)
+        context.sink.warning(mobile_codes.ONE_DIMENSION, message, arguments.span)
     return kernel_keys([specs[name] for name in order], dtypes, as_reference=True), tuple(order)

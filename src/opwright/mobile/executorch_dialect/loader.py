@@ -15,7 +15,7 @@ from opwright.dialects.native_functions.report import CrossReport
 from opwright.dialects.native_functions.scope import LoadScope
 from opwright.dialects.table import NATIVE_FUNCTIONS, TAGS, dialect_help
 from opwright.dialects.tags import load_tags
-from opwright.mobile import codes
+from opwright.mobile import mobile_codes
 from opwright.mobile.executorch_dialect.fields import ENTRY_FIELDS
 from opwright.mobile.executorch_dialect.kernel_fields import dispatch_ranks, dispatched_kernel, read_kernels
 from opwright.mobile.executorch_operators import ExecutorchKernel, ExecutorchOperator
@@ -77,10 +77,10 @@ def _report(operators: Sequence[ExecutorchOperator], custom: Sequence[Executorch
         also = (Label(other.function.entry, "the other entry", primary=False),)
         if other.name == operator.name:
             message = f"`{operator.name}` is in both files, and is written twice"
-            sink.warning(codes.OVERRIDDEN, message, operator.function.entry, also=also)
+            sink.warning(mobile_codes.OVERRIDDEN, message, operator.function.entry, also=also)
         else:
             message = f"the kernel of `{operator.name}` is registered for `{other.name}` too"
-            sink.warning(codes.SAME_NAME, message, operator.function.entry, also=also)
+            sink.warning(mobile_codes.SAME_NAME, message, operator.function.entry, also=also)
 
 
 def load(
@@ -113,7 +113,7 @@ def _report_repetitions(first: ExecutorchOperator, other: ExecutorchOperator, si
     for kernel in other.kernels:
         if kernel.key in keys:
             message = f"two kernels of `{other.name}` have the key `{kernel.key}`"
-            sink.error(codes.REPEATED_KEY, message, other.function.entry, also=also)
+            sink.error(mobile_codes.REPEATED_KEY, message, other.function.entry, also=also)
 
 
 def _load_file(file: SourceFile, context: LoadContext, *, is_custom: bool) -> list[ExecutorchOperator]:
@@ -164,12 +164,12 @@ def _items(file: SourceFile, context: LoadContext) -> list[MappingNode]:
         return []
     if not isinstance(root, SequenceNode):
         message = f"the file is {root.description}, not a list of operators"
-        sink.error(codes.EXECUTORCH_FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
+        sink.error(mobile_codes.EXECUTORCH_FILE_SHAPE, message, root.span, help=dialect_help(EXECUTORCH, file))
         return []
     for item in root.items:
         if not isinstance(item, MappingNode):
             message = f"an operator is a mapping, not {item.description}"
-            sink.error(codes.EXECUTORCH_FILE_SHAPE, message, item.span)
+            sink.error(mobile_codes.EXECUTORCH_FILE_SHAPE, message, item.span)
     return [item for item in root.items if isinstance(item, MappingNode)]
 
 
@@ -178,14 +178,14 @@ def _has_name(item: MappingNode, context: LoadContext, *, is_custom: bool) -> bo
     op, func = item.entry("op"), item.entry("func")
     if is_custom and op is not None:
         message = "an entry of a file of custom operators has the whole schema, as `func`"
-        context.sink.error(codes.ENTRY_NAME, message, op[0].span, help="move the entry to `functions.yaml`")
+        context.sink.error(mobile_codes.ENTRY_NAME, message, op[0].span, help="move the entry to `functions.yaml`")
         return False
     if op is not None and func is not None:
-        context.sink.error(codes.ENTRY_NAME, "the entry has both `op` and `func`", func[0].span)
+        context.sink.error(mobile_codes.ENTRY_NAME, "the entry has both `op` and `func`", func[0].span)
         return False
     if op is None and func is None:
         wanted = "`func`" if is_custom else "`op` or `func`"
-        context.sink.error(codes.ENTRY_NAME, f"the entry has no {wanted}", item.span)
+        context.sink.error(mobile_codes.ENTRY_NAME, f"the entry has no {wanted}", item.span)
         return False
     return True
 
@@ -212,14 +212,14 @@ def _read_op(operators: NamedOperators, context: LoadContext, node: Node, builde
         if context.tolerant and operator.namespace != NAMESPACE:
             builder.namespace = NAMESPACE
             message = f"`{node.value}` is taken for an operator of the namespace `{NAMESPACE}`"
-            context.sink.warning(codes.LOST_NAMESPACE, message, node.span)
+            context.sink.warning(mobile_codes.LOST_NAMESPACE, message, node.span)
         return
     builder.failed = True
     if not operators.catalog.may_lack(qualified_name(node.value)):
         names = [function.name.text for function in operators.catalog.functions]
         help = did_you_mean(node.value.removeprefix(f"{NAMESPACE}::"), names)
         context.sink.error(
-            codes.EXECUTORCH_UNKNOWN_OPERATOR, f"PyTorch has no operator `{node.value}`", node.span, help=help
+            mobile_codes.EXECUTORCH_UNKNOWN_OPERATOR, f"PyTorch has no operator `{node.value}`", node.span, help=help
         )
 
 
@@ -253,7 +253,7 @@ def _dispatched_kernels(
     if len(function.kernels) > 1 and context.tolerant:
         node = entry.get("dispatch")
         message = f"of the kernels of `{function.name}`, only `{kernel.name}` is used"
-        context.sink.warning(codes.LAST_DISPATCH, message, (node or entry).span)
+        context.sink.warning(mobile_codes.LAST_DISPATCH, message, (node or entry).span)
     return (kernel,)
 
 
@@ -269,9 +269,9 @@ def _has_kernels(entry: MappingNode) -> bool:
 def _report_missing(entry: MappingNode, function: UnlinkedFunction, context: LoadContext) -> None:
     message, at = f"`{function.name}` has no kernel", _name_span(entry)
     if context.tolerant:
-        context.sink.warning(codes.NO_KERNEL_WARNING, message, at, help="ExecuTorch registers nothing for it")
+        context.sink.warning(mobile_codes.NO_KERNEL_WARNING, message, at, help="ExecuTorch registers nothing for it")
     else:
-        context.sink.error(codes.NO_KERNEL, message, at, help="add `kernels`")
+        context.sink.error(mobile_codes.NO_KERNEL, message, at, help="add `kernels`")
 
 
 def _name_span(entry: MappingNode) -> Span:

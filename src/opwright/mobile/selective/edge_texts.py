@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from opwright.mobile.codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
 from opwright.mobile.executorch_operators import DEFAULT_KEY, DTYPES
+from opwright.mobile.mobile_codes import DTYPE_UNKNOWN, PRIM_OPS_MISSING
 from opwright.mobile.selective.files import Files
 
 #: The number of each dtype in kernel keys; the names are those of C++ enumerators.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opwright.dialects.selection import load_selection
-from opwright.mobile.codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
+from opwright.mobile.mobile_codes import FIELD_WITHOUT_EFFECT, FIELDS_MISSING
 from opwright.mobile.selective.shapes import Shape
 from opwright.model.selection import Selection
 from opwright.schema.fault import SchemaFault

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
-from opwright.mobile.codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
+from opwright.mobile.mobile_codes import ALL_OVERLOADS, LIST_WRONG, OPERATOR_REPEATED
 from opwright.mobile.selective.files import Files
 from opwright.model.selection import Selection, merge
 

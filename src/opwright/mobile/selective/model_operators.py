@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from json import dumps
 from typing import Any, TypeAlias
 
-from opwright.mobile.codes import FIELDS_MISSING, VERSION_MISSING
+from opwright.mobile.mobile_codes import FIELDS_MISSING, VERSION_MISSING
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import Graph, base_name, closure
 from opwright.model.selection import SelectedOperator, Selection, merge

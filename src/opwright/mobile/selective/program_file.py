@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from opwright.mobile.codes import MODEL_DAMAGED
+from opwright.mobile.mobile_codes import MODEL_DAMAGED
 from opwright.mobile.selective.files import Files
 from opwright.source.records import NamedTuple
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from opwright.dialects.selection import check_selection
-from opwright.mobile.codes import NOT_IN_GRAPH, NOTHING_SELECTED
+from opwright.mobile.mobile_codes import NOT_IN_GRAPH, NOTHING_SELECTED
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.graph import base_name, graph_of
 from opwright.mobile.selective.inputs import COMMAND_LINE, SelectionInput, close, read_input, selection_of_roots

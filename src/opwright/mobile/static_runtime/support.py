@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from opwright.convention import public_api
 from opwright.emit.emitter import Job, per_job
-from opwright.mobile import codes
+from opwright.mobile import mobile_codes
 from opwright.mobile.operator_names import HAND_WRITTEN, LEFT_OUT
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import CPU
@@ -251,7 +251,7 @@ def explanations(catalog: Catalog, names: Sequence[str], sink: Diagnostics) -> I
         chosen = [function for function in catalog.functions if _has_name(function, wanted)]
         if not chosen:
             operators = [function.name.text for function in catalog.functions]
-            sink.error(codes.NO_OPERATOR, f"there is no operator `{name}`", help=did_you_mean(wanted, operators))
+            sink.error(mobile_codes.NO_OPERATOR, f"there is no operator `{name}`", help=did_you_mean(wanted, operators))
         for function in chosen:
             yield f"{function.namespace}::{function.name}: {explanation(function)}"
 
@@ -306,11 +306,11 @@ def _check_name(function: NativeFunction, sink: Diagnostics) -> None:
     name, base = function.name, function.root_name
     if name.dunder:
         message = f"static runtime would register `{name}` as `aten::{base}`"
-        sink.error(codes.UNNAMED_TEST, message, _place(function, name.name), help=_HELP)
+        sink.error(mobile_codes.UNNAMED_TEST, message, _place(function, name.name), help=_HELP)
     elif function.namespace != "aten" or name.name != base:
         full_name = f"{function.namespace}::{name}"
         message = f"static runtime registers `{full_name}` as `aten::{base}`, where nothing looks for it"
-        sink.warning(codes.OTHER_NAME, message, _place(function, name.name), help=_HELP)
+        sink.warning(mobile_codes.OTHER_NAME, message, _place(function, name.name), help=_HELP)
 
 
 def _check_kernel(function: NativeFunction, sink: Diagnostics) -> None:
@@ -318,7 +318,9 @@ def _check_kernel(function: NativeFunction, sink: Diagnostics) -> None:
     if kernel is not None and kernel.namespace != KERNEL_NAMESPACE:
         called, own = f"{KERNEL_NAMESPACE}::{kernel.name}", f"{kernel.namespace}::{kernel.name}"
         message = f"static runtime calls `{called}` for `{function.name}`, but its kernel is `{own}`"
-        sink.warning(codes.OTHER_NAMESPACE, message, _place(function, kernel.name, after="dispatch:"), help=_HELP)
+        sink.warning(
+            mobile_codes.OTHER_NAMESPACE, message, _place(function, kernel.name, after="dispatch:"), help=_HELP
+        )
 
 
 def _place(function: NativeFunction, word: str, after: str = "func:") -> Span:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import Field
-from opwright.mobile import codes
+from opwright.mobile import mobile_codes
 from opwright.mobile.upgrader_tables import (
     CalledOperator,
     Constant,
@@ -42,7 +42,7 @@ def check_operands(upgrader: Upgrader, rows: Sequence[Sequence[Node]], sink: Dia
     for position, (instruction, row) in enumerate(zip(upgrader.instructions, rows, strict=True)):
         fault = _fault(upgrader, position, instruction)
         if fault:
-            sink.error(codes.OUT_OF_RANGE, f"`{instruction.code}` in `{upgrader.name}`: {fault}", row[1].span)
+            sink.error(mobile_codes.OUT_OF_RANGE, f"`{instruction.code}` in `{upgrader.name}`: {fault}", row[1].span)
 
 
 def _fault(upgrader: Upgrader, position: int, instruction: Instruction) -> str:
@@ -127,11 +127,11 @@ def _fields(
             fields.setdefault(key.value, value)
         else:
             message, help = f"{what} has no field `{key.value}`", did_you_mean_key(key, mapping, field_names)
-            sink.error(codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=help)
+            sink.error(mobile_codes.BYTECODE_UNKNOWN_FIELD, message, key.span, help=help)
     for field in field_names:
         if field not in fields:
             at = (name or mapping).span
-            sink.error(codes.MISSING_FIELD, f"{what} has no `{field}`", at, label=f"`{field}` is missing")
+            sink.error(mobile_codes.MISSING_FIELD, f"{what} has no `{field}`", at, label=f"`{field}` is missing")
     return fields
 
 
@@ -180,7 +180,7 @@ def _row(node: Node, length: int, what: str, sink: Diagnostics) -> tuple[Node, .
     if count == length:
         return tuple(sequence.items)
     noun = "item" if count == 1 else "items"
-    sink.error(codes.INSTRUCTION_FORM, f"{what} has {count} {noun}, not {length}", node.span)
+    sink.error(mobile_codes.INSTRUCTION_FORM, f"{what} has {count} {noun}, not {length}", node.span)
     return None
 
 
@@ -191,7 +191,7 @@ def _instruction(node: Node, sink: Diagnostics) -> tuple[Instruction] | None:
     code = expect_string(row[0], "an op code", sink)
     if code is not None and code.value not in OP_CODES:
         help = did_you_mean(code.value, OP_CODES)
-        sink.error(codes.UNKNOWN_OP_CODE, f"there is no op code `{code.value}`", code.span, help=help)
+        sink.error(mobile_codes.UNKNOWN_OP_CODE, f"there is no op code `{code.value}`", code.span, help=help)
         code = None
     first = _number(row[1], "an operand", FIRST_OPERANDS, sink)
     second = _number(row[2], "an operand", SECOND_OPERANDS, sink)
@@ -203,7 +203,7 @@ def _number(node: Node, what: str, numbers: range, sink: Diagnostics) -> int | N
     number = expect_integer(node, what, sink)
     if number is not None and number not in numbers:
         message = f"{what} is {number}, not a number from {numbers[0]} to {numbers[-1]}"
-        sink.error(codes.OUT_OF_RANGE, message, node.span)
+        sink.error(mobile_codes.OUT_OF_RANGE, message, node.span)
         return None
     return number
 
@@ -216,7 +216,7 @@ def _constant(node: Node, sink: Diagnostics) -> tuple[Constant] | None:
         if value is None or isinstance(value, str | bool | int):
             return (value,)
     message = f"a constant is {node.description}; only texts, booleans, integers and `null` can be constants"
-    sink.error(codes.CONSTANT_TYPE, message, node.span)
+    sink.error(mobile_codes.CONSTANT_TYPE, message, node.span)
     return None
 
 
@@ -229,7 +229,7 @@ def _check_text(text: Scalar, sink: Diagnostics) -> bool:
     """Report a text that a C++ literal cannot have, and tell whether it can."""
     for character, what in _UNQUOTABLE.items():
         if character in text.value:
-            sink.error(codes.UNQUOTABLE_TEXT, f"a text has {what}, which C++ literals cannot have", text.span)
+            sink.error(mobile_codes.UNQUOTABLE_TEXT, f"a text has {what}, which C++ literals cannot have", text.span)
             return False
     return True
 
@@ -264,11 +264,11 @@ def _operator(
             _check_upgrader(upgrader, place, upgrader_names, sink)
     if len(upgraders) != len(ranges):
         message = f"operator `{name.value}` has {_count(upgraders, 'upgrader')}, but {_count(ranges, 'range')}"
-        sink.error(codes.RANGES_DIFFER, message, fields["ranges"].span)
+        sink.error(mobile_codes.RANGES_DIFFER, message, fields["ranges"].span)
         return None
     if len(upgraders) > 1:
         message = f"PyTorch's program writes the {len(upgraders)} upgraders of `{name.value}` without commas"
-        sink.warning(codes.SEVERAL_UPGRADERS, message, fields["upgraders"].span)
+        sink.warning(mobile_codes.SEVERAL_UPGRADERS, message, fields["upgraders"].span)
     return tuple(
         [UpgraderRange(upgrader, *bounds) for (upgrader, _), (bounds, _) in zip(upgraders, ranges, strict=True)]
     )
@@ -282,10 +282,10 @@ def _check_upgrader(name: str, place: Node, upgrader_names: Collection[str], sin
     """Report an upgrader that has no place in the generated table."""
     if name in LEFT_OUT_UPGRADERS:
         message = f"PyTorch leaves out upgrader `{name}`, so no operator can refer to it"
-        sink.error(codes.UNKNOWN_UPGRADER, message, place.span)
+        sink.error(mobile_codes.UNKNOWN_UPGRADER, message, place.span)
     elif name not in upgrader_names:
         message = f"there is no upgrader `{name}`"
-        sink.error(codes.UNKNOWN_UPGRADER, message, place.span, help=did_you_mean(name, upgrader_names))
+        sink.error(mobile_codes.UNKNOWN_UPGRADER, message, place.span, help=did_you_mean(name, upgrader_names))
 
 
 def _range(node: Node, sink: Diagnostics) -> tuple[tuple[int, int]] | None:
@@ -297,6 +297,6 @@ def _range(node: Node, sink: Diagnostics) -> tuple[tuple[int, int]] | None:
         return None
     if first > last:
         message = f"the range from {first} to {last} has no version"
-        sink.error(codes.RANGE_ORDER, message, node.span, help=f"write `[{last}, {first}]`")
+        sink.error(mobile_codes.RANGE_ORDER, message, node.span, help=f"write `[{last}, {first}]`")
         return None
     return ((first, last),)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from opwright.mobile.codes import BYTECODE_NO_TORCH
+from opwright.mobile.mobile_codes import BYTECODE_NO_TORCH
 from opwright.source.child import python_command
 from opwright.source.diagnostic import Fault
 from opwright.source.text import SourceFile

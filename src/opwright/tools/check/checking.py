@@ -42,8 +42,8 @@ from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.check.lints import BACKEND_LINTS, OPERATOR_LINTS
 from opwright.tools.check.suppressions import CodeFilter
-from opwright.tools.codes import NO_PYTHON_MODULES
 from opwright.tools.coverage.report import coverage_report, entry_records
+from opwright.tools.tool_codes import NO_PYTHON_MODULES
 
 _LAZY_FILE: Final = re.compile(r"(?m)^[\"']?(?:full_codegen|ir_gen|non_native)[\"']?[ \t]*:")
 

@@ -19,9 +19,9 @@ from opwright.tools.check.checking import CheckRequest, check
 from opwright.tools.check.fixes import with_fixes
 from opwright.tools.check.lints import LAYOUT
 from opwright.tools.check.suppressions import CodeFilter, suppress, suppressions
-from opwright.tools.codes import UNKNOWN_DIALECT
 from opwright.tools.files.file_kinds import kind_of, owners_of, tree_around
 from opwright.tools.files.layout import check_layout
+from opwright.tools.tool_codes import UNKNOWN_DIALECT
 from opwright.workspace.overlay import with_texts
 
 _NAMESPACED: Final = re.compile(r"(?m)^\s*-?\s*[\"']?func[\"']?\s*:\s*[\"']?\w+::")

@@ -26,7 +26,7 @@ from opwright.source.diagnostic import Diagnostics, Edit, Fault, Label
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.yaml import load_yaml
-from opwright.tools import codes
+from opwright.tools import tool_codes
 from opwright.tools.coverage.report import NO_META_KERNELS, meta_support
 from opwright.workspace.edits import deleted_field, deleted_item
 
@@ -67,7 +67,7 @@ def _check_defaults(operators: Operators, sink: Diagnostics) -> None:
             if key.value in _DEFAULTS and _python_value(value) == _DEFAULTS[key.value]:
                 message = f"`{key.value}: {value.span.text}` is the default"
                 edits = deleted_field(node, key)
-                sink.warning(codes.REPEATS_DEFAULT, message, key.span, help=f"delete `{key.value}`", edits=edits)
+                sink.warning(tool_codes.REPEATS_DEFAULT, message, key.span, help=f"delete `{key.value}`", edits=edits)
 
 
 def _python_value(node: Node) -> object:
@@ -118,7 +118,7 @@ def _check_words(value: Scalar, field: str, sink: Diagnostics) -> None:
 
 def _report(field: str, item: str, span: Span, first: Span, sink: Diagnostics, edits: tuple[Edit, ...]) -> None:
     message, also = f"`{field}` has `{item}` twice", [Label(first, "first here", primary=False)]
-    sink.warning(codes.REPEATED_ITEM, message, span, label="repeated", also=also, edits=edits)
+    sink.warning(tool_codes.REPEATED_ITEM, message, span, label="repeated", also=also, edits=edits)
 
 
 def _reporter(kind: str, code: str) -> Callable[[Iterable[OperatorRecord], Diagnostics], None]:
@@ -147,7 +147,7 @@ def _check_cpp_keywords(operators: Operators, sink: Diagnostics) -> None:
         for what, name, text in named:
             message = f"{what} name `{name}` is a C++ keyword"
             help = f"write `{name}_`, or another name" if what != "operator" else "choose another name"
-            sink.error(codes.CPP_KEYWORD, message, schema_part_span(function, text), help=help)
+            sink.error(tool_codes.CPP_KEYWORD, message, schema_part_span(function, text), help=help)
 
 
 @cache
@@ -160,7 +160,7 @@ def _check_alias_annotations(operators: Operators, sink: Diagnostics) -> None:
     for function in operators.functions:
         if function.arguments.has_annotations:
             for argument, message in _suspicious_annotations(function.schema):
-                sink.warning(codes.SUSPICIOUS_ALIAS, message, schema_part_span(function, argument.text))
+                sink.warning(tool_codes.SUSPICIOUS_ALIAS, message, schema_part_span(function, argument.text))
 
 
 def _suspicious_annotations(schema: FunctionSchema) -> Iterator[tuple[Argument, str]]:
@@ -190,7 +190,7 @@ def _check_functional_forms(operators: Operators, sink: Diagnostics) -> None:
         writes = function.library.defines_operators and function.kind in (SchemaKind.inplace, SchemaKind.mutable)
         if writes and function.group is None and function.view_group is None and not function.has_composite_implicit:
             message = f"`{function.name}` writes its arguments, and has no functional form"
-            sink.warning(codes.ONLY_WRITES, message, name_span(function))
+            sink.warning(tool_codes.ONLY_WRITES, message, name_span(function))
 
 
 def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
@@ -205,7 +205,7 @@ def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
             is_plain = func.value.endswith(written) and not re.search(r"[\\\"']", text)
             edits = [Edit(place, text)] if is_plain else []
             message = f"the normal form of this schema is `{text}`"
-            sink.warning(codes.NOT_NORMAL, message, place, edits=edits)
+            sink.warning(tool_codes.NOT_NORMAL, message, place, edits=edits)
         fields = library_fields(function)
         entry = operators.nodes.node(function) if fields.requirements is not None or fields.outputs else None
         for scalar, normal in () if entry is None or function.is_synthesized else _normal_values(entry):
@@ -213,7 +213,7 @@ def _check_normal_forms(operators: Operators, sink: Diagnostics) -> None:
             if scalar.value != normal and scalar.value in scalar.span.text:
                 place = scalar.span_of(0, len(scalar.value))
                 message = f"the normal form of this value is `{normal}`"
-                sink.warning(codes.NOT_NORMAL, message, place, edits=[Edit(place, normal)])
+                sink.warning(tool_codes.NOT_NORMAL, message, place, edits=[Edit(place, normal)])
 
 
 def _normal_values(entry: MappingNode) -> Iterator[tuple[Scalar, str]]:
@@ -241,7 +241,7 @@ def _check_meta_kernels(operators: Operators, sink: Diagnostics) -> None:
         is_missing = meta_support(function, NO_META_KERNELS) is MetaSupport.missing
         if is_missing and not (in_python is not None and in_python(function)):
             message = f"`{function.name}` has no kernel for Meta"
-            sink.warning(codes.MISSING_META, message, name_span(function), help="add a kernel for `Meta`")
+            sink.warning(tool_codes.MISSING_META, message, name_span(function), help="add a kernel for `Meta`")
 
 
 def _check_tags(operators: Operators, sink: Diagnostics) -> None:
@@ -257,33 +257,34 @@ def _check_tags(operators: Operators, sink: Diagnostics) -> None:
     for item in root.items if isinstance(root, SequenceNode) else ():
         name = item.get("tag") if isinstance(item, MappingNode) else None
         if isinstance(name, Scalar) and name.value in unused:
-            sink.warning(codes.UNUSED_TAG, f"no operator has the tag `{name.value}`", name.span)
+            sink.warning(tool_codes.UNUSED_TAG, f"no operator has the tag `{name.value}`", name.span)
 
 
 #: Lints of operators. One that is part of the default selection for PyTorch has no finding in any of its releases.
 OPERATOR_LINTS: Final = (
-    OperatorLint(Lint(codes.CPP_KEYWORD, for_pytorch=True), _check_cpp_keywords),
-    OperatorLint(Lint(codes.MISSING_META, compares_entries=True), _check_meta_kernels),
-    OperatorLint(Lint(codes.UNUSED_TAG, for_others=False, compares_entries=True), _check_tags),
-    OperatorLint(Lint(codes.REPEATS_DEFAULT), _check_defaults),
-    OperatorLint(Lint(codes.SUSPICIOUS_ALIAS, for_pytorch=True), _check_alias_annotations),
+    OperatorLint(Lint(tool_codes.CPP_KEYWORD, for_pytorch=True), _check_cpp_keywords),
+    OperatorLint(Lint(tool_codes.MISSING_META, compares_entries=True), _check_meta_kernels),
+    OperatorLint(Lint(tool_codes.UNUSED_TAG, for_others=False, compares_entries=True), _check_tags),
+    OperatorLint(Lint(tool_codes.REPEATS_DEFAULT), _check_defaults),
+    OperatorLint(Lint(tool_codes.SUSPICIOUS_ALIAS, for_pytorch=True), _check_alias_annotations),
     # PyTorch can functionalize operators of libraries without a functional form, at some cost.
-    OperatorLint(Lint(codes.ONLY_WRITES, for_others=False, compares_entries=True), _check_functional_forms),
-    OperatorLint(Lint(codes.REPEATED_ITEM, for_pytorch=True), _check_repeated_items),
-    OperatorLint(Lint(codes.NOT_NORMAL, for_others=False), _check_normal_forms),
+    OperatorLint(Lint(tool_codes.ONLY_WRITES, for_others=False, compares_entries=True), _check_functional_forms),
+    OperatorLint(Lint(tool_codes.REPEATED_ITEM, for_pytorch=True), _check_repeated_items),
+    OperatorLint(Lint(tool_codes.NOT_NORMAL, for_others=False), _check_normal_forms),
 )
 
 #: Lints of backends.
 BACKEND_LINTS: Final = (
     # A backend file must say `override_composite` for each of them already (E1341).
     BackendLint(
-        Lint(codes.GRADIENT_TAKEN_AWAY, for_others=False), _reporter("composite_override", codes.GRADIENT_TAKEN_AWAY)
+        Lint(tool_codes.GRADIENT_TAKEN_AWAY, for_others=False),
+        _reporter("composite_override", tool_codes.GRADIENT_TAKEN_AWAY),
     ),
-    BackendLint(Lint(codes.BACKWARD_LACKS), _reporter("backward", codes.BACKWARD_LACKS)),
+    BackendLint(Lint(tool_codes.BACKWARD_LACKS), _reporter("backward", tool_codes.BACKWARD_LACKS)),
 )
 
 #: The lint of whole files, which `tools/files/layout.py` checks.
-LAYOUT: Final = Lint(codes.NOT_LAID_OUT, for_others=False)
+LAYOUT: Final = Lint(tool_codes.NOT_LAID_OUT, for_others=False)
 
 #: Code -> lint.
 LINTS: Final = {lint.code: lint for lint in (*[row.lint for row in (*OPERATOR_LINTS, *BACKEND_LINTS)], LAYOUT)}

@@ -16,7 +16,7 @@ from opwright.source.records import NamedTuple
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
 from opwright.tools.check.suppressions import CodeFilter, is_prefix
-from opwright.tools.codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
+from opwright.tools.tool_codes import SETTINGS_SYNTAX, UNKNOWN_CODE, WRONG_SETTING
 from opwright.workspace.named_files import check_named_path
 from opwright.workspace.project_files import PROJECT_FILE, find_project_file, load_toml
 

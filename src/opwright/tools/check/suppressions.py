@@ -12,7 +12,7 @@ from opwright.plugins.code_pages import code_names
 from opwright.source.diagnostic import Diagnostic, Diagnostics, Edit, did_you_mean
 from opwright.source.records import NamedTuple
 from opwright.source.span import SourceText, Span
-from opwright.tools.codes import NOT_LAID_OUT, NOT_NORMAL, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
+from opwright.tools.tool_codes import NOT_LAID_OUT, NOT_NORMAL, UNKNOWN_SUPPRESSION, UNUSED_SUPPRESSION
 
 #: What selects every code, also those of lints that run only if they are selected.
 ALL: Final = "ALL"

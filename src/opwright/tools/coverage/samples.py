@@ -13,7 +13,7 @@ from typing import Any, Final
 from opwright.backends.dialect.sections import SECTIONS
 from opwright.backends.operator_names import STAND_INS
 from opwright.backends.operator_records import ABSENT, CoverageReport, OperatorRecord
-from opwright.migrate.codes import MODULE_NOT_READ
+from opwright.migrate.import_codes import MODULE_NOT_READ
 from opwright.migrate.importing.process import program_command
 from opwright.migrate.importing.programs import MARK
 from opwright.model.dispatch_key import LIBRARY_KEYS

@@ -26,9 +26,9 @@ from opwright.run.generation import Generation
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics, Fault, FaultsFound
 from opwright.source.terminal import slow
-from opwright.tools.codes import GENERATOR_FAILED, NO_GENERATOR
 from opwright.tools.diff.diffing import output_side
 from opwright.tools.diff.outputs import OutputComparison, OutputSide, compare_outputs
+from opwright.tools.tool_codes import GENERATOR_FAILED, NO_GENERATOR
 
 #: The programs that are compared: that of ours, and the module of the generator's, with a function if it is no program.
 PROGRAMS: Final = {

@@ -35,7 +35,6 @@ from opwright.source.diagnostic import Diagnostics, Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.terminal import slow
 from opwright.source.text import SourceFile
-from opwright.tools.codes import NO_SIDE, NOT_GENERATED
 from opwright.tools.coverage.report import NO_META_KERNELS, coverage_report
 from opwright.tools.diff.backend import BackendSide
 from opwright.tools.diff.compare import Side
@@ -43,6 +42,7 @@ from opwright.tools.diff.outputs import FileLines, OutputSide
 from opwright.tools.diff.places import library_files
 from opwright.tools.dump.document import DUMP_BYTES, dumped_files, parse_dump
 from opwright.tools.dump.shims import release_shim_tables, shims_by_operator, unversioned_shims
+from opwright.tools.tool_codes import NO_SIDE, NOT_GENERATED
 from opwright.workspace.provenance import provenance_names
 
 _PROVENANCE = ".provenance.json"

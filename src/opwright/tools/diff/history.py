@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from opwright.source.diagnostic import Fault, FaultsFound
-from opwright.tools.codes import NO_SIDE
 from opwright.tools.diff.compare import Side, compare
 from opwright.tools.diff.places import GIT, commit_place, run_git
 from opwright.tools.diff.records import ChangeKind, Comparison
+from opwright.tools.tool_codes import NO_SIDE
 
 #: How many commits are read.
 _MOST: Final = 500

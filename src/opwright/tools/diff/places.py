@@ -22,7 +22,7 @@ from opwright.source.diagnostic import Fault
 from opwright.source.limits import FILE_BYTES
 from opwright.source.text import SourceFile
 from opwright.syntax.python import is_module_name
-from opwright.tools.codes import NO_SIDE
+from opwright.tools.tool_codes import NO_SIDE
 from opwright.workspace.project_files import MADE_FOLDERS, files_below
 
 #: What the name of a side in a commit begins with: `git:REF`, or `git:REF:PATH`.

@@ -17,9 +17,9 @@ from opwright.source.limits import DEPTH
 from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
 from opwright.source.span import Span
 from opwright.source.text import SourceFile
-from opwright.tools.codes import BAD_DUMP, NO_DATA
 from opwright.tools.dump.data import JsonValue
 from opwright.tools.dump.fields import FORMAT
+from opwright.tools.tool_codes import BAD_DUMP, NO_DATA
 from opwright.workspace.yaml_scalar import scalar
 
 #: Bytes of a dump, which says of each operator about five times as much as its entry. That of PyTorch has 4 million.

@@ -11,10 +11,10 @@ from opwright.dialects.table import DERIVATIVES
 from opwright.libraries.rows import LIBRARY
 from opwright.source.diagnostic import Diagnostic, Diagnostics
 from opwright.source.text import SourceFile
-from opwright.tools.codes import NOT_LAID_OUT
 from opwright.tools.files.field_schemas import field_order
 from opwright.tools.files.file_kinds import kind_of
 from opwright.tools.files.yaml_layout import laid_out
+from opwright.tools.tool_codes import NOT_LAID_OUT
 from opwright.workspace.edits import line_edits
 
 #: The dialects that have a canonical layout. PyTorch's list of operators is its developers' to lay out.

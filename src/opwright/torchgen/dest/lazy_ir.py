@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from opwright.backends import codes
+from opwright.backends import backend_codes
 from opwright.backends.choices import LazyNames
 from opwright.backends.lazy import kernel, node
 from opwright.backends.lazy.checks import LazyFault, faults_of_inputs, faults_of_kernel, faults_of_node
@@ -50,7 +50,7 @@ def node_ctor_inputs(schema: LazyIrSchema) -> str:
     Raises AssertionError for an argument that kernels cannot pass.
     """
     lazy_node = model_node(schema)
-    _refuse(faults_of_inputs(lazy_node.schema.name, lazy_node.arguments), codes.INPUT_LIST)
+    _refuse(faults_of_inputs(lazy_node.schema.name, lazy_node.arguments), backend_codes.INPUT_LIST)
     return kernel.constructor_arguments(lazy_node)
 
 
@@ -88,7 +88,7 @@ class GenLazyIR(Record, ABC):
     def node_base_ctor_call(self, schema: LazyIrSchema) -> str:
         """Call of the base class's constructor. Raises AssertionError for a list that cannot be an input."""
         lazy_node = model_node(schema)
-        _refuse(faults_of_node(lazy_node.schema, lazy_node.convention), codes.INPUT_LIST)
+        _refuse(faults_of_node(lazy_node.schema, lazy_node.convention), backend_codes.INPUT_LIST)
         return node.base_call(lazy_node, self._names())
 
     def gen(self, schema: LazyIrSchema) -> list[str]:
@@ -179,7 +179,7 @@ class GenLazyNativeFuncDefinition(Record):
 
     def lazy_tensor_decls(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """Statements that declare a variable for each input of the node."""
-        return _joined(kernel.tensors(self._parts(func, schema, codes.INPUT_LIST)))
+        return _joined(kernel.tensors(self._parts(func, schema, backend_codes.INPUT_LIST)))
 
     def force_eager_fallback(
         self,
@@ -197,18 +197,18 @@ class GenLazyNativeFuncDefinition(Record):
 
     def get_device(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """Statements that find the device of the arguments."""
-        return _joined(kernel.device(self._parts(func, schema, codes.NO_DEVICE)))
+        return _joined(kernel.device(self._parts(func, schema, backend_codes.NO_DEVICE)))
 
     def shape_inference(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """Statements that compute shapes."""
-        lazy_kernel = self._parts(func, schema, codes.LAZY_COPY_WITHOUT_KERNEL).kernel
+        lazy_kernel = self._parts(func, schema, backend_codes.LAZY_COPY_WITHOUT_KERNEL).kernel
         lines = kernel.shapes(lazy_kernel.function, lazy_kernel.signature, lazy_kernel.name, symint=lazy_kernel.symint)
         return "\n".join(lines)
 
     def build_ir_node(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """Statements that find the node of before, or make one with shapes."""
         shapes = self.shape_inference(func, schema).split("\n")
-        return _joined(kernel.node_lookup_with(self._parts(func, schema, codes.INPUT_LIST), shapes))
+        return _joined(kernel.node_lookup_with(self._parts(func, schema, backend_codes.INPUT_LIST), shapes))
 
     def create_lazy_tensor(self, first_tensor_name: str | None = None) -> str:
         """Function that makes a tensor. Raises AssertionError if it is a member of a tensor that is missing."""
@@ -218,7 +218,7 @@ class GenLazyNativeFuncDefinition(Record):
 
     def return_aten_tensor(self, func: NativeFunction, schema: LazyIrSchema) -> str:
         """Statements that return tensors whose values the node gives."""
-        parts = self._parts(func, schema, codes.RESULT_COUNT, codes.RESULTS_WITHOUT_TENSOR)
+        parts = self._parts(func, schema, backend_codes.RESULT_COUNT, backend_codes.RESULTS_WITHOUT_TENSOR)
         first = parts.tensors[0] if parts.tensors else None
         return _joined(kernel.result_with(parts, first or "", self.create_lazy_tensor(first)))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from opwright.cli.streams import leave
-from opwright.mobile.codes import HEADER_MISSING, LIST_WRONG
+from opwright.mobile.mobile_codes import HEADER_MISSING, LIST_WRONG
 from opwright.mobile.selective.edge_texts import combined_header
 from opwright.mobile.selective.files import Files
 from opwright.torchgen.selective_program import Program, Result

@@ -12,8 +12,8 @@ from opwright.cli.arguments import Parser, add_drop_in_arguments, selection, spe
 from opwright.cli.runs import run_unless_current
 from opwright.cli.streams import leave
 from opwright.emit.registry import program_families
-from opwright.mobile.codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
 from opwright.mobile.executorch.template_names import template_paths
+from opwright.mobile.mobile_codes import NO_FILE, NO_FILE_WARNING, NO_FILES, NO_TEMPLATES
 from opwright.run.incremental_generation import IncrementalGeneration
 from opwright.torchgen.programs import folders_in_one, run_with_lists, write_list, write_with_lists, writes_nothing
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
-from opwright.mobile.codes import TWO_PRIM_OPS
+from opwright.mobile.mobile_codes import TWO_PRIM_OPS
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.merging import (
     check_overlaps,

@@ -12,8 +12,8 @@ from json import loads
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
-from opwright.mobile.codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.mobile.executorch_operators import DEFAULT_KEY
+from opwright.mobile.mobile_codes import NOT_AN_ENTRY, OPERATORS_UNREADABLE
 from opwright.mobile.selective.edge_texts import kernel_key_of_dtype
 from opwright.mobile.selective.files import Files
 from opwright.mobile.selective.program_file import operators_of

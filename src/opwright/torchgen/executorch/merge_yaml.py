@@ -13,7 +13,7 @@ import yaml
 
 from opwright.cli.arguments import spellings
 from opwright.cli.streams import leave
-from opwright.mobile.codes import NOT_AN_ENTRY
+from opwright.mobile.mobile_codes import NOT_AN_ENTRY
 from opwright.mobile.selective.files import Files
 from opwright.torchgen.executorch.document_shapes import OPERATOR_ENTRIES
 from opwright.torchgen.selective_program import Program, Result
