@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from opwright.backends import backend_codes
 from opwright.backends.derived_wrappers import copies_results, copying_wrapper_definition, out_wrapper_definition
 from opwright.backends.hook_statements import Surroundings, applies, statements_before_check, surrounded_statements
 from opwright.backends.kernel_calls import WrapperAdditions, chosen_kernel_body
@@ -15,7 +16,6 @@ from opwright.model.hooks import Hook, Implementation
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
 from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.schema.function import SchemaKind
-from opwright.source import codes
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple, frozen_fields, not_fingerprinted
 
@@ -151,7 +151,7 @@ class FileBackend(Backend):
         if not copies_results(function):
             functional = group.functional.name
             message = f"`{function.name}` has no kernel for {self.key}, and cannot copy the result of `{functional}`"
-            raise Fault.at(codes.COPIED_RESULT, message, function.entry)
+            raise Fault.at(backend_codes.COPIED_RESULT, message, function.entry)
         return WrapperKind.functional
 
 

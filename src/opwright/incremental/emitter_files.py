@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from opwright.emit.emitter import AnyEmitter, FilePerUnit, FragmentContext, Job, Slots
+from opwright.emit.emitter import AnyEmitter, Emitter, FilePerUnit, FragmentContext, Job, Slots
 from opwright.emit.registry import FAMILIES
 from opwright.files.plan import FileSpec, file_specs
 from opwright.files.template import WholeText
@@ -121,7 +121,9 @@ class EmitterFiles:
                 note = f"the emitter `{self.emitter.name}` is of the plug-in `{plugin}`"
                 diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
             elif diagnostic.code == MISSING_SLOT:
-                module = getattr(self.emitter.fragment, "__module__", None) or type(self.emitter).__module__
+                makers = [self.emitter.fragment, self.emitter.file_slots, type(self.emitter)]
+                modules = [getattr(maker, "__module__", Emitter.__module__) for maker in makers]
+                module = next((name for name in modules if name != Emitter.__module__), Emitter.__module__)
                 note = f"the emitter `{self.emitter.name}` of the module `{module}` gives the slots of this template"
                 diagnostic = diagnostic._replace(notes=(*diagnostic.notes, note))
             # Several functions may share a formula, and a function of a plug-in may fail for thousands of files.

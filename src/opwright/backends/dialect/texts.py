@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from opwright.backends import backend_codes
 from opwright.cpp.text import is_header
 from opwright.dialects.names import IDENTIFIER
-from opwright.source import codes
 from opwright.source.diagnostic import Diagnostics, did_you_mean, shorten
 from opwright.source.expect import expect_string
 from opwright.source.lazy import lazy_pattern
@@ -23,7 +23,7 @@ def read_word(node: Node, what: str, words: Iterable[str], sink: Diagnostics) ->
     if scalar.value in names:
         return scalar.value
     help = did_you_mean(scalar.value, names, "there are " + ", ".join([f"`{word}`" for word in names]))
-    sink.error(codes.BACKEND_UNKNOWN_WORD, f"`{what}` cannot be `{scalar.value}`", scalar.span, help=help)
+    sink.error(backend_codes.BACKEND_UNKNOWN_WORD, f"`{what}` cannot be `{scalar.value}`", scalar.span, help=help)
     return ""
 
 
@@ -65,7 +65,7 @@ def read_code(node: Node, what: str, sink: Diagnostics) -> str:
         return ""
     text = scalar.value.strip()
     if not text:
-        sink.error(codes.BACKEND_CPP_TEXT, f"`{what}` is empty", scalar.span)
+        sink.error(backend_codes.BACKEND_CPP_TEXT, f"`{what}` is empty", scalar.span)
     return text
 
 
@@ -75,5 +75,7 @@ def _matching(node: Node, what: str, has_form: Callable[[str], object], wanted: 
         return ""
     if has_form(scalar.value):
         return scalar.value
-    sink.error(codes.BACKEND_CPP_TEXT, f"`{shorten(scalar.value)}` is not {wanted}, which `{what}` needs", scalar.span)
+    sink.error(
+        backend_codes.BACKEND_CPP_TEXT, f"`{shorten(scalar.value)}` is not {wanted}, which `{what}` needs", scalar.span
+    )
     return ""

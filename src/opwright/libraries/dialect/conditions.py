@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opwright.cpp.text import joined_conditions
-from opwright.source.codes import CONDITION
+from opwright.libraries.library_codes import CONDITION
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.lazy import lazy_pattern
 from opwright.source.nodes import Node, Scalar, SequenceNode

@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from opwright.dialects.native_functions.entry_builder import EntryBuilder, argument_span, item_span
+from opwright.libraries import library_codes
 from opwright.schema.function import FunctionSchema
 from opwright.schema.tag_rules import TAG_RULES
 from opwright.schema.types import OptionalType, Type
-from opwright.source import codes
 
 
 def check_library_entry(builder: EntryBuilder, schema: FunctionSchema) -> None:
@@ -25,7 +25,9 @@ def _check_tags(builder: EntryBuilder, schema: FunctionSchema) -> None:
         fits, meaning = TAG_RULES.get(tag, (None, ""))
         if fits is not None and not fits(schema):
             message = f"`{schema.name}` cannot have the tag `{tag}`: such an operator {meaning}"
-            builder.fault(codes.TAG_MISFIT, message, item_span(builder.node, "tags", tag), help="remove the tag")
+            builder.fault(
+                library_codes.TAG_MISFIT, message, item_span(builder.node, "tags", tag), help="remove the tag"
+            )
 
 
 def _check_held_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
@@ -37,7 +39,7 @@ def _check_held_defaults(builder: EntryBuilder, schema: FunctionSchema) -> None:
             if argument.type.text == "float?" and argument.default.lstrip("+-").isdigit():
                 help = f"write `{argument.default}.0`"
             at = argument_span(builder.node, argument.text)
-            builder.context.sink.warning(codes.MISFIT_DEFAULT, message, at, help=help)
+            builder.context.sink.warning(library_codes.MISFIT_DEFAULT, message, at, help=help)
 
 
 #: The texts of values that types can hold, besides None.
