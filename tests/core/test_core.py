@@ -33,7 +33,7 @@ GUESTS_INSIDE = {"backends", "mobile"}
 OUTSIDE = {*WINGS, "plugin", "setuptools"} - {"cli", "torchgen", *GUESTS_INSIDE}
 NETWORK = {"asyncio", "ftplib", "http", "netrc", "smtplib", "socket", "ssl", "urllib"}
 #: What reviewers of a vendored copy read. It may grow, knowingly.
-MOST_LINES = 60_800
+MOST_LINES = 59_400
 
 
 @cache
