@@ -40,6 +40,7 @@ from opwright.backends.dialect.hooks import HOOK_FIELDS, KINDS, WHERE_FIELDS
 from opwright.backends.dialect.inherited import INHERITED_FIELDS
 from opwright.backends.dialect.kernel_families import FAMILY_FIELDS, PLACEHOLDERS
 from opwright.backends.dialect.sections import SECTIONS
+from opwright.backends.hooks import HOOK_VALUES
 from opwright.cli.arguments import Parser
 from opwright.cli.main import COMMANDS, main
 from opwright.cli.schema import DOCUMENTS, described_dialects, schema_text
@@ -56,7 +57,6 @@ from opwright.libraries.entry_fields import LIBRARY_POLICIES
 from opwright.mobile.upgraders.fields import FILE_FIELDS as BYTECODE_FIELDS
 from opwright.mobile.upgraders.fields import OPERATOR_FIELDS as UPGRADED_OPERATOR_FIELDS
 from opwright.mobile.upgraders.fields import UPGRADER_FIELDS
-from opwright.model.hooks import HOOK_VALUES
 from opwright.plugins.code_pages import RANGES, all_codes
 from tests.conformance.small.inputs import PROGRAMS, case_programs, load_cases
 

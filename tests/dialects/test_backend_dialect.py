@@ -10,11 +10,11 @@ import pytest
 
 from opwright.backends.dialect.loader import load
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
+from opwright.backends.hooks import Hook, HookPosition, Implementation
+from opwright.backends.wrapper_options import EntryOptions, Fallback, Guard
 from opwright.dialects.dialect import LoadContext
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.hooks import Hook, HookPosition, Implementation
-from opwright.model.wrapper_options import EntryOptions, Fallback, Guard
 from opwright.plugins.code_pages import code_names
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules

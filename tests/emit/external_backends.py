@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 from opwright.backends.emit import headers, registrations
 from opwright.backends.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
+from opwright.backends.hooks import Implementation
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.dialects.names import default_kernel_name
 from opwright.emit.emitter import EmitterSource, Job, Slots
 from opwright.model.catalog import Catalog
 from opwright.model.dispatch_key import key_named
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from tests.emit.emitting import job_of, slots_of
 
 _OWN: Final = (Implementation.structured, Implementation.stub)

@@ -6,6 +6,7 @@ import pytest
 
 from opwright.backends.emit.device_shims import device_shims
 from opwright.backends.external_backend import RunBackends
+from opwright.backends.wrapper_options import EntryOptions
 from opwright.convention import c_shim
 from opwright.convention.c_shim import NoCForm, left_out, parameters, results
 from opwright.emit.aten.c_shim import (
@@ -21,7 +22,6 @@ from opwright.emit.aten.c_shim import (
 )
 from opwright.emit.emitter import Options
 from opwright.model.dispatch_key import COMPOSITE_EXPLICIT, CPU, CUDA
-from opwright.model.wrapper_options import EntryOptions
 from opwright.release.tables import ShimOperator, ShimVersion
 from opwright.schema import parse_schema
 from opwright.source.diagnostic import Diagnostics, Severity

@@ -8,8 +8,8 @@ from opwright.backends.backend_codes import NO_DTYPE_OVERLOAD, OTHER_KERNEL, UND
 from opwright.backends.emit import dispatch_functions
 from opwright.backends.emit import registrations as register_sources
 from opwright.backends.emit.checks import check_inherited_kernels
-from opwright.model.hooks import Hook, HookPosition, Implementation
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, Guard, HeadOptions
+from opwright.backends.hooks import Hook, HookPosition, Implementation
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, Guard, HeadOptions
 from opwright.source.diagnostic import Diagnostics, Fault
 from tests.emit.emitting import slots_of
 from tests.emit.external_backends import BackendFiles, backend_files, backend_job, slot

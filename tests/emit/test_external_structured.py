@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from opwright.backends.hooks import Implementation
+from opwright.backends.wrapper_options import EntryOptions, Guard, HeadOptions
 from opwright.model.dispatch_key import Allocation
-from opwright.model.hooks import Implementation
-from opwright.model.wrapper_options import EntryOptions, Guard, HeadOptions
 from tests.emit.external_backends import backend_files, slot
 
 ENTRIES = """

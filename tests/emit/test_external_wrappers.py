@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opwright.model.hooks import Hook, HookPosition, Implementation
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Guard, HeadOptions
+from opwright.backends.hooks import Hook, HookPosition, Implementation
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Guard, HeadOptions
 from tests.emit.external_backends import backend_files, slot
 
 ENTRIES = """

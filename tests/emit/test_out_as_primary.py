@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opwright.backends.wrapper_options import EntryOptions, HeadOptions
 from opwright.model.dispatch_key import Allocation
-from opwright.model.wrapper_options import EntryOptions, HeadOptions
 from tests.emit.external_backends import backend_files, slot
 
 ENTRIES = """

@@ -22,7 +22,9 @@ from opwright.backends.extensions import (
     WrapperHook,
 )
 from opwright.backends.external_backend import RunBackends
+from opwright.backends.hooks import Hook, HookPosition, Implementation
 from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
 from opwright.convention import dispatcher
 from opwright.cpp import c_types
 from opwright.cpp.binding import Binding
@@ -32,9 +34,7 @@ from opwright.cpp.translation import TypeConversion
 from opwright.emit.emitter import Job
 from opwright.incremental.fingerprints import UnitFingerprints
 from opwright.model.dispatch_key import key_named
-from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS, EntryOptions, Fallback, FamilyKernel, HeadOptions
 from opwright.plugins.cpp_names import usual_signature
 from opwright.plugins.safe_rows import hook_problem
 from opwright.run.asked_plugins import NO_PLUGINS

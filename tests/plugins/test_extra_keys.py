@@ -12,6 +12,7 @@ import pytest
 from opwright.backends.dialect.loader import load
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
 from opwright.backends.rows import BACKEND
+from opwright.backends.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS
 from opwright.dialects.dialect import BackendReader, LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, BACKEND_HEAD, LIBRARY_ENTRY, NATIVE_FUNCTION, mapping_schema
 from opwright.dialects.native_functions.loader import load as load_native
@@ -20,7 +21,6 @@ from opwright.dialects.values import VERSION_FIELDS
 from opwright.libraries.dialect.loader import load as load_operator_files
 from opwright.model.catalog import Catalog
 from opwright.model.extra_values import ExtraValues
-from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS
 from opwright.plugins.built_nodes import NodeValue, node_at, part_of, with_entries, without_entries
 from opwright.plugins.extra_key_schemas import add_extra_keys
 from opwright.plugins.extra_keys import (

@@ -10,8 +10,8 @@ import pytest
 
 from opwright.backends.dialect.loader import load
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
+from opwright.backends.hooks import Implementation
 from opwright.dialects.dialect import LoadContext
-from opwright.model.hooks import Implementation
 from opwright.plugins.activation import use_plugins
 from opwright.plugins.active import with_plugins
 from opwright.plugins.use import ensure_active

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Generic, TypeAlias, TypeVar
 
+from opwright.backends.hooks import HookPosition, Implementation
 from opwright.cpp.signature import Signature
 from opwright.cpp.translation import TypeConversion
 from opwright.model.extra_values import ExtraValues
-from opwright.model.hooks import HookPosition, Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.rules import Rules
 from opwright.schema.function import Argument

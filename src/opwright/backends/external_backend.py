@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from opwright.backends.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.model.dispatch_key import DispatchKey
 from opwright.model.native_function import Kernel, NativeFunction
-from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.source.records import Frozen, NamedTuple
 from opwright.source.span import Span
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from opwright.backends import backend_codes
 from opwright.backends.derived_wrappers import copies_results, copying_wrapper_definition, out_wrapper_definition
 from opwright.backends.hook_statements import Surroundings, applies, statements_before_check, surrounded_statements
+from opwright.backends.hooks import Hook, Implementation
 from opwright.backends.kernel_calls import WrapperAdditions, chosen_kernel_body
+from opwright.backends.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.cpp.signature import Signature
 from opwright.emit.aten.backend import OF_UNITS, Backend, DeviceHandling, KernelWrapper, WrapperKind, kernel_signature
-from opwright.model.hooks import Hook, Implementation
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
-from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, NO_HEAD_OPTIONS, EntryOptions, HeadOptions
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Fault
 from opwright.source.records import NamedTuple, frozen_fields, not_fingerprinted

@@ -11,10 +11,10 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from opwright.backends.extensions import PLACEHOLDER
+from opwright.backends.hooks import Hook, HookPosition, Implementation
 from opwright.convention import dispatcher
 from opwright.cpp.text import indent
 from opwright.emit.aten.backend import Backend, KernelWrapper
-from opwright.model.hooks import Hook, HookPosition, Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import NativeFunction
 from opwright.source.records import NamedTuple

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from opwright.backends.hook_statements import filled_text, hook_values
+from opwright.backends.hooks import Hook
 from opwright.convention import public_api
 from opwright.cpp.binding import Binding, Expression, WantedBinding
 from opwright.cpp.c_types import CType
@@ -13,7 +14,6 @@ from opwright.cpp.signature import Signature
 from opwright.cpp.text import indent
 from opwright.cpp.translation import AvailableValue, Solver, TypeConversion
 from opwright.emit.aten.backend import Backend, KernelWrapper
-from opwright.model.hooks import Hook
 from opwright.source.records import NamedTuple, frozen_fields
 
 _RESULT = "opwright_kernel_result"

@@ -24,11 +24,11 @@ from opwright.backends.operator_records import (
     Query,
     TrapKind,
 )
+from opwright.backends.wrapper_options import Fallback
 from opwright.cli import console
 from opwright.cli.arguments import add_input_arguments, add_plugin_argument, not_empty, repeated
 from opwright.cli.input_arguments import add_allow_path_argument, open_named_inputs
 from opwright.cli.streams import print_or_write
-from opwright.model.wrapper_options import Fallback
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.terminal import counted

@@ -21,6 +21,7 @@ from opwright.backends.extensions import (
     RegistrationChange,
     WrapperHook,
 )
+from opwright.backends.hooks import HOOK_VALUES, HookPosition, exists_at
 from opwright.cpp.binding import Binding
 from opwright.cpp.c_types import CType
 from opwright.cpp.signature import Signature
@@ -31,7 +32,6 @@ from opwright.emit.emitter import AnyEmitter, DeclaredRead, Emitter, FilePerUnit
 from opwright.emit.family import Check, Family
 from opwright.guests import guest_rows
 from opwright.model.catalog import PartialCatalog
-from opwright.model.hooks import HOOK_VALUES, HookPosition, exists_at
 from opwright.model.native_function import NativeFunction
 from opwright.plugins.extra_keys import ExtraKey
 from opwright.plugins.plugin import Plugin

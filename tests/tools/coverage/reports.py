@@ -8,9 +8,9 @@ from opwright.backends.dispatch.meta_kernels import MODULES, MetaKernels, load_m
 from opwright.backends.operator_names import NEEDED
 from opwright.backends.operator_records import CoverageReport, OperatorRecord
 from opwright.backends.rows import BACKEND
+from opwright.backends.wrapper_options import Fallback
 from opwright.dialects.dialect import LoadContext
 from opwright.emit.emitter import Job
-from opwright.model.wrapper_options import Fallback
 from opwright.release.inputs import Inputs, open_inputs
 from opwright.release.rules import Rules
 from opwright.release.version import version_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from opwright.backends.operator_records import BackwardStatus, MetaSupport, OperatorStatus, Query, TrapKind
+from opwright.backends.wrapper_options import Fallback
 from opwright.cli.main import main
-from opwright.model.wrapper_options import Fallback
 from opwright.run.request import Request
 from opwright.source.diagnostic import Diagnostics
 from opwright.source.text import SourceFile

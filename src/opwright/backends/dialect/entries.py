@@ -20,10 +20,10 @@ from opwright.backends.dialect.head import OWN_HELP, is_own_dialect
 from opwright.backends.dialect.inherited import inherited_kernel, shared_kernel
 from opwright.backends.dialect.kernel_families import KernelFamily
 from opwright.backends.external_backend import BackendEntry
+from opwright.backends.hooks import Implementation
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY
 from opwright.dialects.values import RELEASE_FIELDS, check_overlaps
-from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.version_range import ReleaseSpan

@@ -12,14 +12,14 @@ from opwright.backends.dialect.kernel_families import KernelFamily, kernel_name
 from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import SectionKind
 from opwright.backends.dialect.texts import read_code, read_identifier, read_qualified_name, read_word
+from opwright.backends.hooks import Implementation
+from opwright.backends.wrapper_options import NO_ENTRY_OPTIONS, EntryOptions, FamilyKernel
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import FLAG, TEXT, TEXTS, Field, choice
 from opwright.dialects.names import AUTOCAST_POLICIES, IDENTIFIER
 from opwright.dialects.values import RELEASE_FIELDS
 from opwright.model.dispatch_key import DispatchKey
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import DeviceCheck, Kernel, NativeFunction
-from opwright.model.wrapper_options import NO_ENTRY_OPTIONS, EntryOptions, FamilyKernel
 from opwright.source.diagnostic import Label, Suggestion
 from opwright.source.expect import expect_boolean
 from opwright.source.nodes import Node, Scalar, SequenceNode

@@ -11,11 +11,11 @@ from opwright.backends.dialect.head import is_own_dialect
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.dialect.sections import SECTIONS
 from opwright.backends.external_backend import BackendEntry, BackendSection
+from opwright.backends.hooks import Implementation
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.names import FOREIGN_NAMESPACES, IDENTIFIER, namespace_conflict
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import CPU, KEYS
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction, NativeFunctionsGroup
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics, Label, did_you_mean, shorten

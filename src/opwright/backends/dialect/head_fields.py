@@ -31,6 +31,7 @@ from opwright.backends.dialect.texts import (
     read_text,
     read_word,
 )
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard, HeadOptions
 from opwright.dialects.field import (
     FLAG,
     OWN_OPERATOR_FIELDS,
@@ -44,7 +45,6 @@ from opwright.dialects.field import (
 )
 from opwright.dialects.values import Releases, read_fields
 from opwright.model.dispatch_key import Allocation
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS, Fallback, Guard, HeadOptions
 from opwright.release.rules import Rules
 from opwright.release.version_range import RangeFault, VersionRange, parse_version_range
 from opwright.source.diagnostic import Diagnostics

@@ -7,9 +7,9 @@ from typing import Final
 
 from opwright.backends import backend_codes
 from opwright.backends.dialect.texts import read_code, read_part, read_qualified_name, read_word
+from opwright.backends.hooks import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
 from opwright.dialects.field import TEXT, TEXTS, Field, choice, list_of_schema, mapping_schema
 from opwright.dialects.values import read_fields
-from opwright.model.hooks import HOOK_VALUES, Hook, HookPosition, Implementation, exists_at
 from opwright.source.diagnostic import Diagnostics, did_you_mean
 from opwright.source.expect import expect_sequence, expect_strings
 from opwright.source.lazy import lazy_pattern

@@ -26,14 +26,14 @@ from opwright.backends.dialect.operators import OperatorIndex
 from opwright.backends.dialect.sections import DENSE, SECTIONS, SectionKind, section_key
 from opwright.backends.dialect.tolerated import has_operators
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend
+from opwright.backends.hooks import Implementation
 from opwright.backends.rows import BACKEND
+from opwright.backends.wrapper_options import EntryOptions, Fallback
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import BACKEND_ENTRY, OPERATORS
 from opwright.dialects.nearest_key import suggested_key
 from opwright.model.dispatch_key import CPU, KEYS, UNDEFINED, DispatchKey, key_named
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import EntryOptions, Fallback
 from opwright.source.diagnostic import Fault
 from opwright.source.nodes import Node
 from opwright.source.text import SourceFile

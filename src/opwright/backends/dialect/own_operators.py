@@ -11,6 +11,7 @@ from opwright.backends import backend_codes
 from opwright.backends.dialect.head_fields import HeadBuilder
 from opwright.backends.file_backend import OwnBackend
 from opwright.backends.hook_statements import hook_headers
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS
 from opwright.dialects.dialect import LoadContext
 from opwright.dialects.field import OPERATORS, OWN_OPERATOR_FIELDS
 from opwright.dialects.names import default_kernel_name
@@ -19,7 +20,6 @@ from opwright.libraries.dialect.loader import LibrarySource, load_sources
 from opwright.libraries.dialect.namespaces import entries_by_namespace
 from opwright.libraries.operator_library import OperatorLibrary, OwnWrappers
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT, DispatchKey
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS
 from opwright.schema.fault import SchemaFault
 from opwright.schema.parser import read_namespace
 from opwright.source.diagnostic import Diagnostics, Fault

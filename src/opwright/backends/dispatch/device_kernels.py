@@ -20,6 +20,7 @@ from opwright.backends.dispatch.runtime_keys import (
     runtime_keys,
 )
 from opwright.backends.external_backend import BackendEntry
+from opwright.backends.hooks import Implementation
 from opwright.backends.operator_names import (
     CALLED_BY_COMPOSITES,
     CALLED_ON_OTHER_DEVICES,
@@ -41,7 +42,6 @@ from opwright.model.dispatch_key import (
     CPU,
     DispatchKey,
 )
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.rules import Rules
 from opwright.source.records import NamedTuple, frozen_fields

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import registered_units, section_files
+from opwright.backends.hooks import Implementation
 from opwright.backends.operator_names import BY_HAND
 from opwright.convention import native
 from opwright.convention.structured import meta_name
@@ -28,7 +29,6 @@ from opwright.libraries.kernels import python_function
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.derivatives import DEFAULT_KEY, DifferentiableFunction
 from opwright.model.dispatch_key import COMPOSITE_IMPLICIT
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import SchemaKind
 from opwright.source.records import NamedTuple

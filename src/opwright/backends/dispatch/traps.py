@@ -20,11 +20,11 @@ from opwright.backends.operator_records import (
     TrapKind,
     shown_name,
 )
+from opwright.backends.wrapper_options import Fallback
 from opwright.emit.aten.backend import units_of
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import CPU
 from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback
 from opwright.release.rules import Rules
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostics

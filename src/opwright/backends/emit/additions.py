@@ -12,6 +12,7 @@ from opwright.backends.emit.kernel_signatures import convention_named, signature
 from opwright.backends.emit.section_file import SectionAdditions, SectionFile
 from opwright.backends.extensions import PLACEHOLDER, EmitExtensions, KernelCandidate, WrapperArgument, WrapperFacts
 from opwright.backends.external_backend import BackendEntry
+from opwright.backends.hooks import HOOK_VALUES, Hook
 from opwright.backends.kernel_calls import (
     KernelCallee,
     WrapperAdditions,
@@ -24,7 +25,6 @@ from opwright.cpp.translation import AvailableValue, Untranslatable
 from opwright.emit.aten.backend import Backend, KernelWrapper, WrappedUnit, WrapperKind
 from opwright.emit.aten.register.registration import wrapper_of
 from opwright.emit.emitter import Job
-from opwright.model.hooks import HOOK_VALUES, Hook
 from opwright.model.native_function import NativeFunction
 from opwright.schema.function import Argument
 from opwright.source.diagnostic import Diagnostic, Fault, Label

@@ -8,11 +8,11 @@ from opwright.backends.emit.registrations import registration_faults
 from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.emit.sections import section_additions, section_files
 from opwright.backends.external_backend import BackendEntry, RunBackends
+from opwright.backends.hooks import Implementation
 from opwright.backends.lazy_backend import RunLazyBackends
 from opwright.backends.operator_names import HIDDEN_KERNELS
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.emitter import Job, per_job
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.release.operator_names.kernels import IN_MAIN_LIBRARY
 from opwright.release.rules import Rules

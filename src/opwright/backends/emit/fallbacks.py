@@ -11,13 +11,13 @@ from opwright.backends.emit.section_file import SectionFile
 from opwright.backends.extensions import Registration
 from opwright.backends.external_backend import BackendEntry
 from opwright.backends.hook_statements import FALLBACK_FUNCTION, operator_class
+from opwright.backends.hooks import Implementation
 from opwright.backends.operator_names import STAND_INS, UNDECLARED_WRITES
 from opwright.convention import dispatcher
 from opwright.cpp.text import string_literal
 from opwright.emit.autocast import APPEND_DTYPE, policy_kernel
 from opwright.emit.emitter import Job
 from opwright.model.dispatch_key import CPU, LIBRARY_KEYS, key_named
-from opwright.model.hooks import Implementation
 from opwright.model.library import PYTORCH
 from opwright.model.native_function import DeviceCheck, NativeFunction
 from opwright.release.rules import Rules

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from opwright.backends.emit.kernel_signatures import convention_headers, free_kernels, signature_of
 from opwright.backends.emit.sections import section_files
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
+from opwright.backends.hooks import Implementation
 from opwright.convention import native, structured
 from opwright.cpp.binding import Binding
 from opwright.cpp.namespaces import closing, enclose, opening
@@ -22,7 +23,6 @@ from opwright.cpp.text import include_line
 from opwright.emit.aten.native_headers import structured_class_body
 from opwright.emit.aten.units import include
 from opwright.emit.emitter import AnyEmitter, Emitter, FragmentContext, Job, OneFile, Slots, per_job
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunctionsGroup
 from opwright.release.tables import data_rows
 from opwright.source.records import NamedTuple

@@ -8,12 +8,12 @@ from opwright.backends.backend_codes import UNKNOWN_CONVENTION
 from opwright.backends.extensions import EmitExtensions, Extension, KernelConvention
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend, RunBackends
 from opwright.backends.hook_statements import operator_class
+from opwright.backends.hooks import Implementation
 from opwright.cpp.signature import Signature
 from opwright.cpp.text import include_line
 from opwright.emit.aten.backend import kernel_signature
 from opwright.emit.checks import CHECK_HEADER, CheckedKernel, checks_text, named_kernels
 from opwright.emit.emitter import Job, per_job
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.span import Span

@@ -9,11 +9,11 @@ from opwright.backends.derived_wrappers import can_call_out_kernel
 from opwright.backends.emit.kernel_signatures import checked_kernels
 from opwright.backends.external_backend import BackendEntry, BackendSection, ExternalBackend
 from opwright.backends.file_backend import FileBackend
+from opwright.backends.hooks import Implementation
 from opwright.backends.kernel_calls import WrapperAdditions
+from opwright.backends.wrapper_options import Fallback, Guard
 from opwright.model.dispatch_key import ANY_DEVICE_ALLOCATION
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback, Guard
 from opwright.schema.function import SchemaKind
 from opwright.source.diagnostic import Diagnostic
 from opwright.source.records import NamedTuple

@@ -9,6 +9,7 @@ from opwright.backends.extensions import NO_EXTENSIONS, EmitExtensions
 from opwright.backends.external_backend import RunBackends
 from opwright.backends.file_backend import FileBackend, OverloadChoices
 from opwright.backends.lazy_backend import RunLazyBackends
+from opwright.backends.wrapper_options import NO_HEAD_OPTIONS
 from opwright.emit.aten.backend import (
     KernelUnit,
     WrappedUnit,
@@ -18,7 +19,6 @@ from opwright.emit.aten.backend import (
 )
 from opwright.emit.emitter import Job, per_job
 from opwright.model.extra_values import NO_VALUES
-from opwright.model.wrapper_options import NO_HEAD_OPTIONS
 from opwright.source.records import NamedTuple
 
 

@@ -14,6 +14,7 @@ from opwright.backends.job import load_backends
 from opwright.backends.lazy_backend import LazyBackend, RunLazyBackends
 from opwright.backends.operator_records import CoverageReport
 from opwright.backends.rows import BACKEND, LAZY
+from opwright.backends.wrapper_options import Fallback
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.native_functions.loader import load_operator_files
 from opwright.dialects.selection import check_selection, load_selection
@@ -27,7 +28,6 @@ from opwright.emit.registry import DEFAULT_FAMILIES, FAMILIES, build_folders, ch
 from opwright.libraries.operator_library import RunLibraries
 from opwright.model.dispatch_key import device_flags
 from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback
 from opwright.plugins.active import ACTIVE, with_plugins
 from opwright.plugins.lint import EntryNodes, Lint, Operators
 from opwright.release.inputs import Inputs

@@ -18,12 +18,12 @@ from opwright.backends.operator_records import (
     NeededOperator,
     OperatorRecord,
 )
+from opwright.backends.wrapper_options import Fallback
 from opwright.emit.aten.backend import is_refused
 from opwright.emit.emitter import Job
 from opwright.libraries.emit.meta_kernels import has_meta_kernel
 from opwright.model.dispatch_key import META
 from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback
 
 #: The kernels for Meta of a PyTorch whose Python modules are not at hand.
 NO_META_KERNELS = MetaKernels((), ())

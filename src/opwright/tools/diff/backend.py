@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from opwright.backends.external_backend import BackendEntry, ExternalBackend
+from opwright.backends.hooks import Implementation
 from opwright.backends.operator_records import (
     ABSENT,
     BackwardStatus,
@@ -15,7 +16,6 @@ from opwright.backends.operator_records import (
     shown_name,
 )
 from opwright.emit.aten.backend import kernel_signature
-from opwright.model.hooks import Implementation
 from opwright.source.diagnostic import Diagnostic, Severity
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from opwright.backends.external_backend import ExternalBackend
+from opwright.backends.hooks import Implementation
 from opwright.backends.rows import BACKEND
 from opwright.dialects.dialect import Dialect, LoadContext
 from opwright.dialects.table import DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, TAGS
 from opwright.emit.aten.backend import kernel_signature
 from opwright.libraries.rows import LIBRARY
-from opwright.model.hooks import Implementation
 from opwright.model.native_function import NativeFunction
 from opwright.release.inputs import Inputs
 from opwright.release.rules import Rules

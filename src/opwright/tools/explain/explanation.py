@@ -11,11 +11,11 @@ from opwright.backends.dispatch.registrations import RegistrationKind, registrat
 from opwright.backends.dispatch.resolution import qualified_name
 from opwright.backends.external_backend import RunBackends
 from opwright.backends.operator_records import shown_name
+from opwright.backends.wrapper_options import Fallback
 from opwright.emit.emitter import Job
 from opwright.libraries.kernels import condition_of, implementations_of
 from opwright.model.dispatch_key import UNDEFINED, key_named
 from opwright.model.native_function import NativeFunction
-from opwright.model.wrapper_options import Fallback
 from opwright.tools.explain.gradients import derivative_record
 from opwright.tools.explain.loading import Explained
 from opwright.tools.explain.records import SECTIONS, DispatchRecord, Explanation, ImplementationRecord

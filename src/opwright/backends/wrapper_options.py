@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Final
 
+from opwright.backends.hooks import Hook, Implementation
 from opwright.model.dispatch_key import ANY_DEVICE_GUARD, Allocation
 from opwright.model.extra_values import NO_VALUES, ExtraValues
-from opwright.model.hooks import Hook, Implementation
 from opwright.model.native_function import Kernel, NativeFunction
 from opwright.source.records import NamedTuple
 
