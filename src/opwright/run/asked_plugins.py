@@ -46,5 +46,5 @@ class RunPlugins(Generic[PluginType]):
         return []
 
 
-#: The answers of a house without plug-ins.
+#: Defaults without plug-ins.
 NO_PLUGINS: Final[RunPlugins[Any]] = RunPlugins()
