@@ -51,9 +51,7 @@ def out_wrapper_definition(wrapper: KernelWrapper, backend: Backend, additions: 
         result = KernelResult(signature.returns, written)
         call = chosen_kernel_call(wrapper, backend, additions, given, result)
     else:
-        kernel = backend.kernels[group.out]
-        callee = backend.callees.get(group.out) or f"{backend.owner(kernel)}::{kernel.name}"
-        call = translated_call(callee, given, signature.bindings)
+        call = translated_call(backend.callee(group.out), given, signature.bindings)
     statements = [*_allocations(function, group, backend), indent(f"{call};")]
     computed = "\n".join([*statements, f"  return {_result_expression(function, group)};"])
     lines = f"{backend.first_statements(wrapper)}{device_lines(function, wrapper.name, backend)}"

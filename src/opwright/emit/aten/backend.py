@@ -162,15 +162,18 @@ class Backend(Copyable):
     def kernel_statements(self, wrapper: KernelWrapper) -> str:
         """Statements that call the kernel and return its result, with what is around the call."""
         function = wrapper.function
-        kernel = self.kernels[function]
-        callee = self.callees.get(function) or f"{self.owner(kernel)}::{kernel.name}"
         passed = self.passed.get(function, {})
         given: list[AvailableValue] = [
             Expression(passed[binding.name], binding.role, binding.type) if binding.name in passed else binding
             for binding in wrapper.signature.bindings
         ]
-        call = translated_call(callee, tuple(given), self.kernel_signature(function).bindings)
+        call = translated_call(self.callee(function), tuple(given), self.kernel_signature(function).bindings)
         return self.surrounded(wrapper, f"  return {call};", call)
+
+    def callee(self, function: NativeFunction) -> str:
+        """Function that wrappers call for an overload with a kernel."""
+        kernel = self.kernels[function]
+        return self.callees.get(function) or f"{self.owner(kernel)}::{kernel.name}"
 
     def derived_definition(self, wrapper: KernelWrapper) -> str:
         """Definition of a wrapper that gets its result from another overload, which no backend of PyTorch has."""

@@ -62,7 +62,7 @@ from opwright.schema.function import FunctionSchema, SchemaKind
 from opwright.source.codes import WRONG_SHAPE
 from opwright.source.diagnostic import Diagnostics, Fault, did_you_mean
 from opwright.source.expect import check_unique_keys, expect_mapping, expect_strings
-from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode
+from opwright.source.nodes import MappingNode, Node, Scalar, SequenceNode, text_of
 
 #: The fields beside the one with patterns.
 DTYPES_FIELD: Final = "dtypes"
@@ -512,7 +512,7 @@ class RequirementsLoader:
         if argument.annotation is not None:
             what = "is written" if argument.is_write else "shares memory with a result"
             message = f"`{argument.name}` {what}, so the kernel cannot get a copy"
-            help = f"write `{_scalar_text(node)}{_REFUSED}`, which refuses other layouts"
+            help = f"write `{text_of(node)}{_REFUSED}`, which refuses other layouts"
             self._sink.error(library_codes.REQUIRED_LAYOUT, message, node.span, help=help)
 
     def _load_result_layout(self, key: Scalar, node: Node, word: str) -> None:
@@ -609,10 +609,6 @@ class RequirementsLoader:
 
 
 _SHOWN: Final = (ValueKind.integer, ValueKind.size, ValueKind.number, ValueKind.sizes, ValueKind.integers)
-
-
-def _scalar_text(node: Node) -> str:
-    return node.value if isinstance(node, Scalar) else ""
 
 
 def _words(node: Node) -> list[tuple[str, Scalar, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from opwright.backends.operator_records import shown_name
 from opwright.dialects.native_functions.fields import ROWS
 from opwright.libraries.operator_library import OperatorLibrary, PythonGradient
 from opwright.model.catalog import Catalog
@@ -103,7 +104,7 @@ class Side(NamedTuple):
 
     def by_name(self) -> dict[str, NativeFunction]:
         """Operators by their names, those of `aten` without the namespace."""
-        return {_shown_name(function): function for function in self.catalog.functions if not is_internal(function)}
+        return {shown_name(function): function for function in self.catalog.functions if not is_internal(function)}
 
     def formulas(self, function: NativeFunction) -> DifferentiableFunction:
         """Formulas of an operator, if any."""
@@ -112,15 +113,10 @@ class Side(NamedTuple):
     def python_gradients(self) -> dict[str, PythonGradient]:
         """Formulas that autograd computes in Python, by the names of operators."""
         return {
-            _shown_name(gradient.function): gradient
+            shown_name(gradient.function): gradient
             for library in self.libraries
             for gradient in library.derivatives.python
         }
-
-
-def _shown_name(function: NativeFunction) -> str:
-    name = function.name.text
-    return name if function.namespace == "aten" else f"{function.namespace}::{name}"
 
 
 def compare(old: Side, new: Side) -> Comparison:
@@ -274,7 +270,7 @@ def _similar(function: NativeFunction, added: list[NativeFunction]) -> Iterator[
         for other in added
         if other.schema.arguments is function.schema.arguments and other.schema.returns == function.schema.returns
     ]
-    names = {_shown_name(other): other for other in same}
+    names = {shown_name(other): other for other in same}
     hint = did_you_mean(function.name.text, names)
     ordered = sorted(names, key=lambda name: (f"`{name}`" not in str(hint), name))
     yield from ordered[:3] if len(ordered) <= 3 or str(hint) else ()
